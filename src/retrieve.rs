@@ -3,10 +3,10 @@
 use experiment::campaign::{Campaign, Damage};
 use experiment::measurement::Record;
 use findings::analysis::compare::exchange::{Exchange, Unfit, exchange};
-use findings::analysis::compare::{Asked, Comparison, compare, differences};
+use findings::analysis::compare::{Comparison, ComparisonRequest, compare, differences};
 use findings::analysis::{Finding, Severity};
-use findings::report::compare::Format;
-use findings::report::pairs::{Pair, Told, View};
+use findings::report::compare::ComparisonFormat;
+use findings::report::pairs::{NamedCampaign, Pair, View};
 use findings::report::{Input, Samples};
 use host::sys::Error;
 use store::Store;
@@ -93,9 +93,9 @@ fn damaged(damage: &Damage) -> Finding {
 pub fn side_by_side(
     first: (&str, &Retrieved),
     others: &[(&str, &Retrieved)],
-    asked: &Asked,
+    asked: &ComparisonRequest,
     view: &View,
-    format: &Format,
+    format: &ComparisonFormat,
 ) -> Result<(String, Vec<Comparison>), serde_json::Error> {
     let (first_typed, first) = first;
     let differences: Vec<Vec<String>> =
@@ -106,8 +106,8 @@ pub fn side_by_side(
         .iter()
         .zip(comparisons.iter().zip(&differences))
         .map(|((typed, other), (comparison, differences))| Pair {
-            before: Told { typed: first_typed, campaign: &first.campaign },
-            now: Told { typed, campaign: &other.campaign },
+            before: NamedCampaign { typed: first_typed, campaign: &first.campaign },
+            now: NamedCampaign { typed, campaign: &other.campaign },
             findings: comparison.findings(),
             comparison,
             differences,
@@ -126,7 +126,7 @@ pub fn side_by_side(
 pub fn by_label(
     sides: &[(&str, &Retrieved)],
     by: &[&'static str],
-    asked: &Asked,
+    asked: &ComparisonRequest,
 ) -> Result<Exchange, Error> {
     let records: Vec<&[Record]> = sides.iter().map(|(_, side)| &side.records[..]).collect();
     exchange(&records, by, asked).map_err(|unfit| {

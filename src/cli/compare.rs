@@ -9,10 +9,10 @@ use crate::retrieve::{Retrieved, by_label, side_by_side};
 use base::value::shell_words;
 use experiment::knob::{self, Scope};
 use experiment::measurement::figures::figures;
-use findings::analysis::compare::{Asked, Change, Comparison};
+use findings::analysis::compare::{Change, Comparison, ComparisonRequest};
 use findings::report::compare::FORMATS;
 use findings::report::compare::exchange::{Exchanged, json, text};
-use findings::report::pairs::{Told, View};
+use findings::report::pairs::{NamedCampaign, View};
 use host::sys::Error;
 use host::sys::output::{Kind, Output};
 use store::Store;
@@ -55,7 +55,10 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let typed = arguments.format.as_deref();
     let format = format::chosen(FORMATS, |format| format.name, typed, common, "text")?;
     let by = labels(&arguments.by, format.name)?;
-    let asked = Asked { threshold: share(&arguments.threshold)?, figure: arguments.figure.clone() };
+    let asked = ComparisonRequest {
+        threshold: share(&arguments.threshold)?,
+        figure: arguments.figure.clone(),
+    };
     let default = (format.name == "html").then(|| PathBuf::from("brickyard-compare.html"));
     let output = arguments.output.clone().or(default).map(|path| {
         let mut inputs = Inputs::of_store(&common.store);
@@ -137,7 +140,7 @@ fn labels(typed: &[String], format: &str) -> Result<Vec<&'static str>, Error> {
 fn exchanged(
     sides: &[(&str, &Retrieved)],
     by: &[&'static str],
-    asked: &Asked,
+    asked: &ComparisonRequest,
     format: &str,
 ) -> anyhow::Result<String> {
     for (place, (typed, side)) in sides.iter().enumerate() {
@@ -149,7 +152,7 @@ fn exchanged(
         }
     }
     let exchange = by_label(sides, by, asked)?;
-    let told = sides.iter().map(|(typed, side)| Told { typed, campaign: &side.campaign });
+    let told = sides.iter().map(|(typed, side)| NamedCampaign { typed, campaign: &side.campaign });
     let of = Exchanged { sides: told.collect(), exchange: &exchange };
     if exchange.workloads.is_empty() {
         let why = "no load was measured in every set-up";

@@ -7,8 +7,8 @@ use super::{Common, damage};
 use base::value::{Domain, Value, parse_bytes, parse_price};
 use experiment::campaign::Campaign;
 use experiment::measurement::Record;
-use findings::analysis::size::{Asked, Prices, Source, Unjoined, size_of_several};
-use findings::report::size::{Told, json, text};
+use findings::analysis::size::{Prices, SizingCampaign, SizingRequest, Unjoined, size_of_several};
+use findings::report::size::{SizingReport, json, text};
 use host::sys::Error;
 use store::Store;
 
@@ -49,7 +49,7 @@ pub struct Arguments {
 
 /// Computes, and prints.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
-    let asked = Asked {
+    let asked = SizingRequest {
         throughput_bytes_per_s: rate(&arguments.throughput)?,
         ports: arguments.ports,
         capacity_bytes: bytes("--capacity", "200TB", arguments.capacity.as_deref())?,
@@ -61,10 +61,10 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let campaigns = all(&store, &arguments.campaigns, common)?;
     let records = campaigns.iter().map(|campaign| records(&store, campaign));
     let records = records.collect::<Result<Vec<Vec<Record>>, Error>>()?;
-    let sources: Vec<Source<'_>> =
+    let sources: Vec<SizingCampaign<'_>> =
         campaigns.iter().zip(&records).map(|(of, records)| source(of, records)).collect();
     let sizing = size_of_several(&sources, &asked).map_err(refused)?;
-    let told = Told { campaigns: &campaigns, sizing: &sizing };
+    let told = SizingReport { campaigns: &campaigns, sizing: &sizing };
     printed.data(&if common.json { json(&told)? } else { text(&told) })?;
     let damage = campaigns
         .iter()
@@ -87,9 +87,9 @@ fn all(store: &Store, typed: &[u64], common: &Common) -> Result<Vec<Campaign>, E
     Ok(all)
 }
 
-fn source<'a>(campaign: &'a Campaign, records: &'a [Record]) -> Source<'a> {
+fn source<'a>(campaign: &'a Campaign, records: &'a [Record]) -> SizingCampaign<'a> {
     let Campaign { id, host, inventory, .. } = campaign;
-    Source { campaign: *id, host, records, inventory }
+    SizingCampaign { campaign: *id, host, records, inventory }
 }
 
 /// Why campaigns are not joined, and what to do.

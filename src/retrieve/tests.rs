@@ -45,7 +45,7 @@ fn compared(path: &Path) -> Given {
         Retrieved::new(&store, campaign.ok_or("there is no such campaign")?).map_err(words)
     };
     let (first, second) = (side(1)?, side(2)?);
-    let asked = Asked { threshold: THRESHOLD, figure: None };
+    let asked = ComparisonRequest { threshold: THRESHOLD, figure: None };
     let mut formats = findings::report::compare::FORMATS.iter();
     let format = formats.find(|format| format.name == "json").unwrap();
     let (text, _) =

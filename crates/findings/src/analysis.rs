@@ -64,12 +64,13 @@ pub struct Question {
     /// The question in one line.
     pub about: &'static str,
     /// Answers it from one campaign, as far as that allows.
-    pub answer: fn(&Asked<'_>) -> Vec<Finding>,
+    pub answer: fn(&AnalysisInput<'_>) -> Vec<Finding>,
 }
 
-/// What is asked: the trials of one campaign, and what is known of the server that they ran on.
+/// What all questions are answered from: the trials of one campaign, and what is known of the
+/// server that they ran on.
 #[derive(Debug)]
-pub struct Asked<'a> {
+pub struct AnalysisInput<'a> {
     /// Its trials, in the order in which they ran.
     pub records: &'a [Record],
     /// What the server is made of, as the store keeps it; null where that is not known.
@@ -95,23 +96,23 @@ pub struct Shown {
     pub followed: Vec<Followed>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> AnalysisInput<'a> {
     /// Trials, and the server's inventory and prices.
     pub fn new(
         records: &'a [Record],
         inventory: &'a Json,
         prices: &'a BTreeMap<String, f64>,
-    ) -> Asked<'a> {
+    ) -> AnalysisInput<'a> {
         let (effects, regions, followed) = Default::default();
-        Asked { records, inventory, prices, effects, regions, followed }
+        AnalysisInput { records, inventory, prices, effects, regions, followed }
     }
 
     /// The trials alone, of a server that nothing is known of.
     #[cfg(any(test, feature = "testing"))]
-    pub fn of(records: &'a [Record]) -> Asked<'a> {
+    pub fn from_records(records: &'a [Record]) -> AnalysisInput<'a> {
         static INVENTORY: Json = Json::Null;
         static PRICES: BTreeMap<String, f64> = BTreeMap::new();
-        Asked::new(records, &INVENTORY, &PRICES)
+        AnalysisInput::new(records, &INVENTORY, &PRICES)
     }
 
     /// What the knobs of a plan do: told as a finding, and shown as a table. Computed once.
@@ -119,12 +120,12 @@ impl<'a> Asked<'a> {
         self.effects.get_or_init(|| effects::effects(self.records))
     }
 
-    /// What loads give over their working sets; as [`Asked::effects`].
+    /// What loads give over their working sets; as [`AnalysisInput::effects`].
     pub fn regions(&self) -> &[Regions] {
         self.regions.get_or_init(|| cache_regions::regions(self))
     }
 
-    /// The curves over streams that follow a law; as [`Asked::effects`].
+    /// The curves over streams that follow a law; as [`AnalysisInput::effects`].
     pub fn followed(&self) -> &[Followed] {
         self.followed.get_or_init(|| scaling::followed(self.records))
     }
@@ -179,12 +180,12 @@ pub const QUESTIONS: &[Question] = &[
 
 /// Everything that one campaign answers; of answers that exclude each other the one that rests on
 /// less is told as not decided.
-pub fn findings(asked: &Asked<'_>) -> Vec<Finding> {
+pub fn findings(asked: &AnalysisInput<'_>) -> Vec<Finding> {
     exclusions::reconciled(answers(asked))
 }
 
 /// What each question answers by itself.
-fn answers(asked: &Asked<'_>) -> Vec<Finding> {
+fn answers(asked: &AnalysisInput<'_>) -> Vec<Finding> {
     // Each goes over all trials, of which there may be 100 000.
     let answers: Vec<Vec<Finding>> =
         QUESTIONS.par_iter().map(|question| (question.answer)(asked)).collect();
@@ -225,7 +226,7 @@ pub struct Finding {
     pub assertions: Vec<Assertion>,
     /// The cells that it tells of in one breath, of which some may have to leave.
     #[serde(skip)]
-    pub cells: Vec<bottleneck::Told>,
+    pub cells: Vec<bottleneck::CellBottleneck>,
     /// What is not decided where another finding of the same question on the same trials is not.
     #[serde(skip)]
     pub leans: Option<String>,

@@ -22,19 +22,19 @@ mod slot;
 mod zfs;
 
 /// A kind of warning.
-pub struct Kind {
+pub struct WarningKind {
     /// Kebab-case: `downtrained-link`.
     pub name: &'static str,
     /// One line: what it looks for.
     pub about: &'static str,
     /// Looks for it.
-    pub look: fn(&Server) -> Vec<Found>,
+    pub look: fn(&Server) -> Vec<WarningFinding>,
 }
 
 /// Something that was found; `kind` is added by [`warnings`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Found {
+pub struct WarningFinding {
     /// What it is about: a disk, a card, an interface.
     pub part: String,
     /// What is wrong, a sentence.
@@ -51,19 +51,23 @@ pub struct Found {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Warning {
-    /// The name of its [`Kind`].
+    /// The name of its [`WarningKind`].
     pub kind: String,
     /// What was found.
     #[serde(flatten)]
-    pub found: Found,
+    pub found: WarningFinding,
 }
 
-const fn kind(name: &'static str, about: &'static str, look: fn(&Server) -> Vec<Found>) -> Kind {
-    Kind { name, about, look }
+const fn kind(
+    name: &'static str,
+    about: &'static str,
+    look: fn(&Server) -> Vec<WarningFinding>,
+) -> WarningKind {
+    WarningKind { name, about, look }
 }
 
 /// In the order of the reference.
-pub const WARNINGS: &[Kind] = &[
+pub const WARNINGS: &[WarningKind] = &[
     kind(
         "downtrained-link",
         "a PCI Express link runs slower or narrower than both its ends can",

@@ -12,8 +12,8 @@ use experiment::knob::{EngineKind, engines::SIM};
 use experiment::measurement::Measurement;
 use experiment::measurement::figures;
 use experiment::progress::Observer;
-use findings::analysis::compare::{Asked, Change, Comparison, THRESHOLD, compare};
-use findings::analysis::summary::{CORE, Level, Summary, summary};
+use findings::analysis::compare::{Change, Comparison, ComparisonRequest, THRESHOLD, compare};
+use findings::analysis::summary::{CORE, Summary, TrustLevel, summary};
 use host::sys::Host;
 use host::sys::signal::Stop as Stopped;
 
@@ -223,7 +223,7 @@ fn pairs() -> &'static [Pair] {
 fn pair(server: &'static Server, seed: u64) -> Pair {
     let mut stored = Stored::new();
     let [first, second] = [2 * seed, 2 * seed + 1].map(|seed| stored.evaluate(server, seed));
-    let asked = Asked { threshold: THRESHOLD, figure: None };
+    let asked = ComparisonRequest { threshold: THRESHOLD, figure: None };
     let compared = compare(&first.records, &second.records, &asked);
     Pair { server, shown: [shown(&first), shown(&second)], compared }
 }
@@ -316,9 +316,9 @@ fn a_second_evaluation_gives_what_a_first_one_of_high_confidence_gave() {
             pairs().iter().filter(|it| it.server.what == server.what)
         {
             let confidence = first.confidence.as_ref().unwrap();
-            high.add(confidence.level == Level::High);
+            high.add(confidence.level == TrustLevel::High);
             match confidence.level {
-                Level::High => [&mut own, &mut all].map(|it| it.add(first, second)),
+                TrustLevel::High => [&mut own, &mut all].map(|it| it.add(first, second)),
                 _ => [println!("{}: {}", server.what, confidence.reason); 2],
             };
         }

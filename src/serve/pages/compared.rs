@@ -60,7 +60,7 @@ fn drawn(sides: &[(String, Retrieved)]) -> Result<Answer, Error> {
     let (Some(format), Some((first, others))) = (format, named.split_first()) else {
         return Err(Error::new(what, "this program has no format html"));
     };
-    let asked = compare::Asked { threshold: compare::THRESHOLD, figure: None };
+    let asked = compare::ComparisonRequest { threshold: compare::THRESHOLD, figure: None };
     let (page, _) = side_by_side(*first, others, &asked, &View::default(), format)
         .map_err(|why| Error::new(what, why))?;
     let against = |first: &str| {

@@ -89,7 +89,7 @@ fn text(of: &Overview, date: &str) -> String {
 }
 
 fn engine(of: &Overview) -> String {
-    match Nature::of(&of.engine, false) {
+    match Nature::from_engines(&of.engine, false) {
         Nature::Simulated => format!("{}, simulated", of.engine),
         Nature::Published | Nature::Imported | Nature::Measured => of.engine.clone(),
     }

@@ -12,7 +12,7 @@ use crate::serve::answer::Answer;
 use base::value;
 use experiment::query::{Answer as Found, Relation, RelationKind, SqlValue, typed};
 use findings::report::html::tables::{boxed, coded};
-use findings::report::query::{self as told, CELL_MAX, Format, shown};
+use findings::report::query::{self as told, AnswerFormat, CELL_MAX, shown};
 use findings::report::words::clipped;
 use host::sys::Error;
 use store::query::{Bounds, Query};
@@ -74,7 +74,7 @@ pub fn file(
     path: &Path,
     sql: &str,
     time: Duration,
-    format: &Format,
+    format: &AnswerFormat,
     opened: &mut dyn FnMut(),
 ) -> Result<Answer, Error> {
     let query = Query::open_read_only(path)?;

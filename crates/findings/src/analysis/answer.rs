@@ -1,6 +1,6 @@
 //! The answer in three sentences: how fast, where it stops growing, whether to believe it.
 
-use super::curve::{Cell, cells, stray};
+use super::curve::{CellReplicates, cells, stray};
 use super::fastest::Fastest;
 use super::{Finding, Severity, operations, programs, words};
 use base::value::{self, counted, percent};
@@ -36,7 +36,7 @@ pub fn answer(records: &[Record], findings: &[Finding]) -> [String; 3] {
 
 /// Whether a cell's figures are the device's, as far as is known: every one of its trials wrote
 /// around the page cache, or read from where it should, which was not memory.
-pub fn is_devices(cell: &Cell<'_>) -> bool {
+pub fn is_devices(cell: &CellReplicates<'_>) -> bool {
     let settings = cell.settings;
     let reads = settings.only_reads();
     // What two counts say of reads weighs more than how they were asked for, or than a note.
@@ -61,16 +61,16 @@ pub fn is_devices(cell: &Cell<'_>) -> bool {
         && !cell.records.iter().any(by_memory)
 }
 
-fn has(cell: &Cell<'_>, name: &str) -> bool {
+fn has(cell: &CellReplicates<'_>, name: &str) -> bool {
     !cell.values(name).is_empty()
 }
 
-fn simulated(cell: &Cell<'_>) -> bool {
+fn simulated(cell: &CellReplicates<'_>) -> bool {
     cell.settings.is_simulated()
 }
 
 /// Which way a cell's bytes went: by its access, or by what was counted of a load that has none.
-fn way(cell: &Cell<'_>) -> IoDirection {
+fn way(cell: &CellReplicates<'_>) -> IoDirection {
     let by_count = || match moved(cell) {
         (_, 0.0) => IoDirection::Reads,
         (0.0, _) => IoDirection::Writes,
@@ -80,7 +80,7 @@ fn way(cell: &Cell<'_>) -> IoDirection {
 }
 
 /// Bytes that the trials with a rate read, and that they wrote, in their windows.
-fn moved(cell: &Cell<'_>) -> (f64, f64) {
+fn moved(cell: &CellReplicates<'_>) -> (f64, f64) {
     let stands = cell.records.iter().filter(|record| rate(record, THROUGHPUT).is_some());
     let windows = stands.filter_map(|record| record.outcome.measurement()?.window);
     let add = |(read, written): (f64, f64), window: Window| {
@@ -89,15 +89,15 @@ fn moved(cell: &Cell<'_>) -> (f64, f64) {
     windows.fold((0.0, 0.0), add)
 }
 
-fn how_fast(cells: &[Cell<'_>]) -> String {
+fn how_fast(cells: &[CellReplicates<'_>]) -> String {
     let transactions = !cells.is_empty() && cells.iter().all(|cell| has(cell, TRANSACTIONS));
     let name = if transactions { TRANSACTIONS } else { THROUGHPUT };
-    let fastest = |among: &dyn Fn(&Cell<'_>) -> bool| {
-        let among: Vec<&Cell<'_>> = cells.iter().filter(|cell| among(cell)).collect();
-        Fastest::of(&among, name)
+    let fastest = |among: &dyn Fn(&CellReplicates<'_>) -> bool| {
+        let among: Vec<&CellReplicates<'_>> = cells.iter().filter(|cell| among(cell)).collect();
+        Fastest::by_rate(&among, name)
     };
     let devices = |wanted: IoDirection| fastest(&|cell| way(cell) == wanted && is_devices(cell));
-    let network = |cell: &Cell<'_>| cell.settings.is_network();
+    let network = |cell: &CellReplicates<'_>| cell.settings.is_network();
     let (lead, found) = if let (true, Some(found)) = (cells.iter().all(network), fastest(&network))
     {
         match found.cell.settings.has(knob::FILES) {
@@ -128,7 +128,7 @@ fn how_fast(cells: &[Cell<'_>]) -> String {
     format!("{lead} {rate} with {streams}, {load}.{}", luck(&found))
 }
 
-fn device(cell: &Cell<'_>) -> &'static str {
+fn device(cell: &CellReplicates<'_>) -> &'static str {
     DEVICE[usize::from(simulated(cell))]
 }
 
@@ -148,7 +148,7 @@ fn told(name: &str, found: &Fastest<'_>) -> String {
 }
 
 /// With how many streams, and what they do.
-fn load(cell: &Cell<'_>) -> (String, String) {
+fn load(cell: &CellReplicates<'_>) -> (String, String) {
     let streams = words::streams(cell.settings.number(knob::STREAMS));
     let load = cell.load_in_brackets(&["block-size", "queue-depth", "directories"]);
     match cell.settings.is_network() {
@@ -170,11 +170,11 @@ fn luck(found: &Fastest<'_>) -> String {
 }
 
 /// What it is of comes first: nobody must take the bytes of small blocks for the device's speed.
-fn of_small_blocks(found: &Fastest<'_>, cells: &[Cell<'_>]) -> String {
+fn of_small_blocks(found: &Fastest<'_>, cells: &[CellReplicates<'_>]) -> String {
     let (streams, load) = load(found.cell);
     let (device, rate) = (words::lower(device(found.cell)), told(THROUGHPUT, found));
     let own = format!("With {streams}, {load}, {device} delivers {rate}.{}", luck(found));
-    let large = |cell: &&Cell<'_>| {
+    let large = |cell: &&CellReplicates<'_>| {
         let settings = cell.settings;
         let path = settings.get(knob::DIRECT) || settings.get(knob::COLD);
         settings.only_reads() && path && settings.number(knob::BLOCK_SIZE) >= SMALL
@@ -192,7 +192,7 @@ fn of_small_blocks(found: &Fastest<'_>, cells: &[Cell<'_>]) -> String {
 }
 
 /// What is told where there is no rate: times of programs, or why there is none.
-fn without_a_rate(cells: &[Cell<'_>]) -> String {
+fn without_a_rate(cells: &[CellReplicates<'_>]) -> String {
     let none = || match cells.iter().map(|cell| cell.records.len() as u64).sum() {
         0 => "Nothing was measured.".to_owned(),
         1 => "1 trial was done, and has no rate.".to_owned(),
@@ -207,7 +207,7 @@ fn without_a_rate(cells: &[Cell<'_>]) -> String {
     programs::times(cells).or_else(|| notes.next()).unwrap_or_else(none)
 }
 
-fn where_it_stops(cells: &[Cell<'_>], findings: &[Finding]) -> String {
+fn where_it_stops(cells: &[CellReplicates<'_>], findings: &[Finding]) -> String {
     let claims: Vec<&Finding> =
         findings.iter().filter(|finding| finding.question == "scaling").collect();
     let of_bytes = cells.iter().any(|cell| has(cell, THROUGHPUT));
@@ -230,7 +230,11 @@ fn is_collapse(knee: &Finding, other: &Finding) -> bool {
     other.evidence == knee.evidence && other.severity == Severity::Warning
 }
 
-fn whether_to_believe(records: &[Record], cells: &[Cell<'_>], findings: &[Finding]) -> String {
+fn whether_to_believe(
+    records: &[Record],
+    cells: &[CellReplicates<'_>],
+    findings: &[Finding],
+) -> String {
     let records: Vec<&Record> = records.iter().filter(|record| !record.trial.prepares()).collect();
     let done: Vec<&Record> =
         records.iter().copied().filter(|record| record.outcome.measurement().is_some()).collect();

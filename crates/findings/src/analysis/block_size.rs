@@ -1,7 +1,7 @@
 //! From which block size on does it deliver what it can?
 
 use super::assertion::{Assertion, Asserts};
-use super::curve::{Curve, Point, curves};
+use super::curve::{Curve, CurvePoint, curves};
 use super::{Finding, Question, command, same, seek_law, words};
 use base::stats::equivalence::{chance_of_more, enough_from};
 use base::stats::mean_interval;
@@ -79,9 +79,9 @@ fn open(levels: &[Level]) -> Option<(String, String)> {
 /// That no larger blocks give a tenth more than the smallest.
 fn stated(curve: &Curve<'_>, levels: &[Level], label: &str) -> Assertion {
     let first = levels[0].at;
-    let smallest = |point: &&Point<'_>| point.at == first;
+    let smallest = |point: &&CurvePoint<'_>| point.at == first;
     let (of, against): (Vec<_>, Vec<_>) = curve.points.iter().partition(smallest);
-    let numbers = |points: Vec<&Point<'_>>| -> Vec<u32> {
+    let numbers = |points: Vec<&CurvePoint<'_>>| -> Vec<u32> {
         points.iter().map(|point| point.record.trial.number).collect()
     };
     let above = levels[1..].iter().map(|level| level.values.as_slice());

@@ -41,9 +41,9 @@ pub struct RunnerUp {
 /// Two throughputs that differ by a smaller share are told as one.
 const ALIKE: f64 = 0.10;
 
-/// What a cell came to, and what is said of it.
+/// What limits a cell: its rates in bytes per second, and the verdict on them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct CellBottleneck {
     settings: Settings,
     /// What it does.
     load: String,
@@ -51,7 +51,7 @@ pub struct Told {
     rates: Vec<f64>,
     /// Numbers of its trials.
     trials: Vec<u32>,
-    verdict: verdict::Verdict,
+    verdict: verdict::BottleneckVerdict,
     /// Of how many cells it is one.
     all: usize,
 }
@@ -60,8 +60,8 @@ fn answer(records: &[Record]) -> Vec<Finding> {
     let cells = cells(records);
     let points = verdict::points(&cells);
     let told = cells.iter().zip(&points).map(|(cell, point)| {
-        let verdict = verdict::of(point, &points);
-        Told {
+        let verdict = verdict::bottleneck_verdict(point, &points);
+        CellBottleneck {
             settings: cell.settings.clone(),
             load: cell.load(&["block-size", "queue-depth", "streams", "io-engine"]),
             rates: cell.values("throughput_bytes_per_s"),
@@ -70,7 +70,7 @@ fn answer(records: &[Record]) -> Vec<Finding> {
             all: cells.len(),
         }
     });
-    let mut groups: Vec<Vec<Told>> = Vec::new();
+    let mut groups: Vec<Vec<CellBottleneck>> = Vec::new();
     for one in told {
         match groups.iter_mut().find(|group| alike(&group[0].verdict, &one.verdict)) {
             Some(group) => group.push(one),
@@ -91,17 +91,18 @@ pub fn in_words(name: &str) -> String {
 /// are those whose assertions stand at these places. `None` where all leave.
 pub fn split(finding: &Finding, leaving: &BTreeSet<usize>) -> Option<(Finding, Finding)> {
     let mut places = 0..;
-    let leaves = |told: &Told| {
+    let leaves = |told: &CellBottleneck| {
         let place = told.verdict.assertion.as_ref().and_then(|_| places.next());
         place.is_some_and(|place| leaving.contains(&place))
     };
-    let (leave, stay): (Vec<Told>, Vec<Told>) = finding.cells.iter().cloned().partition(leaves);
+    let (leave, stay): (Vec<CellBottleneck>, Vec<CellBottleneck>) =
+        finding.cells.iter().cloned().partition(leaves);
     let both = !leave.is_empty() && !stay.is_empty();
     both.then(|| (tell::finding(stay), tell::finding(leave)))
 }
 
 /// Whether two cells are told in one breath.
-fn alike(one: &verdict::Verdict, other: &verdict::Verdict) -> bool {
+fn alike(one: &verdict::BottleneckVerdict, other: &verdict::BottleneckVerdict) -> bool {
     let next = match (&one.runner_up, &other.runner_up) {
         (None, None) => true,
         (Some(one), Some(other)) => {

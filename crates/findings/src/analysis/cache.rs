@@ -1,7 +1,7 @@
 //! How much faster does memory answer than the device, and did the device answer at all?
 
 use super::assertion::{Assertion, Asserts};
-use super::curve::{Cell, alike, cells, stray};
+use super::curve::{CellReplicates, alike, cells, stray};
 use super::{Finding, Question, same, words};
 use base::stats::equivalence::{CHANCE, Likeness, likeness_of};
 use base::stats::{mean_interval, ratio_of_means};
@@ -32,7 +32,10 @@ fn is_cached(settings: &Settings) -> bool {
 }
 
 /// The cold cell that differs in nothing else, or the direct one.
-fn counterpart<'a, 'b>(cached: &Cell<'_>, cells: &'b [Cell<'a>]) -> Option<&'b Cell<'a>> {
+fn counterpart<'a, 'b>(
+    cached: &CellReplicates<'_>,
+    cells: &'b [CellReplicates<'a>],
+) -> Option<&'b CellReplicates<'a>> {
     let find = |direct: bool| {
         cells.iter().find(|cell| {
             cell.settings.get(knob::DIRECT) == direct
@@ -43,7 +46,7 @@ fn counterpart<'a, 'b>(cached: &Cell<'_>, cells: &'b [Cell<'a>]) -> Option<&'b C
     find(false).or_else(|| find(true))
 }
 
-fn against_device(cached: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Finding> {
+fn against_device(cached: &CellReplicates<'_>, cells: &[CellReplicates<'_>]) -> Option<Finding> {
     let device = counterpart(cached, cells)?;
     let (fast, slow) = (cached.values(THROUGHPUT), device.values(THROUGHPUT));
     let ratio = ratio_of_means(&fast, &slow)?;

@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use super::curve::{Curve, curves, levels};
-use super::{Asked, Finding, Question, words};
+use super::{AnalysisInput, Finding, Question, words};
 use base::stats::edge::{Place, Shape};
 use base::stats::plateaus::{self, Plateaus, Step};
 use base::stats::profile::Level;
@@ -17,7 +17,7 @@ use experiment::knob::{self, Access, Settings};
 use experiment::measurement::Record;
 use experiment::measurement::figures::rate;
 use experiment::measurement::origin::{Origin, origin};
-use name::Known;
+use name::KnownCaches;
 pub use name::UNKNOWN;
 
 mod name;
@@ -45,16 +45,16 @@ pub struct Regions {
     /// Numbers of the trials that it rests on.
     pub evidence: Vec<u32>,
     /// In ascending order of working set.
-    pub points: Vec<Point>,
+    pub points: Vec<WorkingSetPoint>,
     /// In ascending order; none where nothing is flat.
     pub plateaus: Vec<Plateau>,
     /// In ascending order; none where no step is shown.
-    pub edges: Vec<Edge>,
+    pub edges: Vec<PlateauEdge>,
 }
 
-/// Trials of one working set.
+/// What trials of one working set gave.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Point {
+pub struct WorkingSetPoint {
     /// All bytes that the trial may touch.
     pub working_set_bytes: f64,
     /// What it gave, with Student's interval between trials.
@@ -78,9 +78,9 @@ pub struct Plateau {
     pub reason: String,
 }
 
-/// A step between plateaus.
+/// The step between two plateaus of throughput over the working set.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Edge {
+pub struct PlateauEdge {
     /// Place of the plateau before it.
     pub from: usize,
     /// Place of the plateau after it; `None` where what follows is flat nowhere.
@@ -100,14 +100,14 @@ pub struct Edge {
 
 /// Every load of which working sets enough were measured, those without an edge too. What goes over
 /// a network is left out, where more than caches ends.
-pub fn regions(asked: &Asked<'_>) -> Vec<Regions> {
-    let known = Known::of(asked.inventory);
+pub fn regions(asked: &AnalysisInput<'_>) -> Vec<Regions> {
+    let known = KnownCaches::from_inventory(asked.inventory);
     let all = curves(asked.records, "file-size").into_iter();
     let local = all.filter(|curve| !curve.settings.is_network());
     local.filter_map(|curve| of_curve(&curve, &known)).collect()
 }
 
-fn answer(asked: &Asked<'_>) -> Vec<Finding> {
+fn answer(asked: &AnalysisInput<'_>) -> Vec<Finding> {
     // What only rises is no cache's doing.
     let falls = |regions: &Regions| regions.edges.iter().any(|edge| edge.left.value < 1.0);
     let told = asked.regions().iter().filter(|regions| falls(regions));
@@ -137,16 +137,16 @@ fn sized<'a>(curve: &Curve<'a>) -> Vec<(f64, &'a Record)> {
     sized.filter_map(|record| Some((working_set(&record.trial.settings)?, record))).collect()
 }
 
-fn of_curve(curve: &Curve<'_>, known: &Known) -> Option<Regions> {
+fn of_curve(curve: &Curve<'_>, known: &KnownCaches) -> Option<Regions> {
     let sized = sized(curve);
     let value = |(at, record): &(f64, &Record)| Some((*at, rate(record, THROUGHPUT)?));
     let levels: Vec<Level> = levels(sized.iter().filter_map(value).collect());
     let found = plateaus::plateaus(&levels)?;
-    let edges: Vec<Edge> = found.steps.iter().map(edge).collect();
+    let edges: Vec<PlateauEdge> = found.steps.iter().map(edge).collect();
     let verdicts = Verdicts::of(&sized);
     let point = |level: &Level| {
         let throughput_bytes_per_s = mean_interval(&level.values)?.not_negative();
-        Some(Point { working_set_bytes: level.at, throughput_bytes_per_s })
+        Some(WorkingSetPoint { working_set_bytes: level.at, throughput_bytes_per_s })
     };
     let settings = curve.settings;
     let limit = settings.get(knob::MEMORY_LIMIT);
@@ -166,7 +166,7 @@ fn of_curve(curve: &Curve<'_>, known: &Known) -> Option<Regions> {
     })
 }
 
-fn edge(step: &Step) -> Edge {
+fn edge(step: &Step) -> PlateauEdge {
     let ends = step.place.ends();
     let (confident, shape) = match step.place {
         Place::Within { shape: Shape::Cliff, .. } => (true, "cliff"),
@@ -174,7 +174,7 @@ fn edge(step: &Step) -> Edge {
         Place::Within { shape: Shape::Either, .. } => (true, "unknown"),
         Place::Somewhere(_) => (false, "unknown"),
     };
-    Edge {
+    PlateauEdge {
         from: step.from,
         to: step.to,
         low_bytes: ends.low,
@@ -206,9 +206,9 @@ impl Verdicts {
 fn named(
     found: &Plateaus,
     levels: &[Level],
-    edges: &[Edge],
+    edges: &[PlateauEdge],
     verdicts: &Verdicts,
-    known: &Known,
+    known: &KnownCaches,
     settings: &Settings,
 ) -> Vec<Plateau> {
     let ends = |place: usize| {
@@ -279,7 +279,7 @@ fn told_name(plateau: &Plateau) -> String {
 }
 
 /// `It falls to 0.12 of that between 3.9 GiB and 4.1 GiB (95 % interval), little by little.`
-fn told_edge(edge: &Edge, of: &Regions) -> String {
+fn told_edge(edge: &PlateauEdge, of: &Regions) -> String {
     let change = match (edge.left.value < 1.0, edge.to) {
         (true, Some(_)) => "falls",
         (true, None) => "falls, and is flat nowhere beyond,",

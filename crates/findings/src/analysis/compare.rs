@@ -26,7 +26,7 @@ mod nearest;
 #[cfg(test)]
 mod tests;
 
-pub use nearest::{Held, HeldFigure, Nearest};
+pub use nearest::{HeldFigure, Nearest, ReportedComparison};
 
 use align::Partner;
 
@@ -40,7 +40,7 @@ const CHANCE: f64 = 0.05;
 
 /// What is asked of a comparison.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct ComparisonRequest {
     /// Less of a difference than this share does not matter, above 0 and below 1.
     pub threshold: f64,
     /// The figure; `None` takes of each load what it is about.
@@ -55,9 +55,9 @@ pub struct Comparison {
     /// Cells that both have, in the order of the first campaign.
     pub cells: Vec<Compared>,
     /// Cells that are not compared.
-    pub apart: Vec<Apart>,
+    pub apart: Vec<UncomparedCell>,
     /// What other tools reported, each beside the nearest cell.
-    pub held: Vec<Held>,
+    pub held: Vec<ReportedComparison>,
 }
 
 /// A cell that both campaigns have.
@@ -161,7 +161,7 @@ impl Change {
 
 /// A cell of one campaign, or of both, that is not compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Apart {
+pub struct UncomparedCell {
     /// What tells it from the others.
     pub load: String,
     /// Why.
@@ -169,7 +169,7 @@ pub struct Apart {
 }
 
 /// Sets the second campaign against the first.
-pub fn compare(before: &[Record], now: &[Record], asked: &Asked) -> Comparison {
+pub fn compare(before: &[Record], now: &[Record], asked: &ComparisonRequest) -> Comparison {
     let held = nearest::held(before, now);
     // What was imported has no partner with the same settings, and its nearest cell stands beside
     // it already: a list of all that have none would hide it.
@@ -182,7 +182,7 @@ pub fn compare(before: &[Record], now: &[Record], asked: &Asked) -> Comparison {
     for pair in pairs {
         match measured(&pair, asked) {
             Ok(cell) => found.push(cell),
-            Err(reason) => apart.push(Apart { load: pair.load, reason }),
+            Err(reason) => apart.push(UncomparedCell { load: pair.load, reason }),
         }
     }
     holm(found.iter_mut().filter_map(|(cell, _)| cell.chance.as_mut()).collect());
@@ -191,7 +191,10 @@ pub fn compare(before: &[Record], now: &[Record], asked: &Asked) -> Comparison {
 }
 
 /// The same cell of both, before it is judged among the others.
-fn measured(pair: &Partner<'_>, asked: &Asked) -> Result<(Compared, RatioOfMeans), String> {
+fn measured(
+    pair: &Partner<'_>,
+    asked: &ComparisonRequest,
+) -> Result<(Compared, RatioOfMeans), String> {
     let sides = [("the first", &pair.before), ("the second", &pair.now)];
     for (side, records) in sides {
         let done = |record: &&&Record| record.outcome.measurement().is_some();

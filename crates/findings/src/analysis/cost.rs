@@ -9,9 +9,9 @@ use std::collections::HashMap;
 
 use serde_json::Value as Json;
 
-use super::curve::{Cell, cells};
+use super::curve::{CellReplicates, cells};
 use super::workloads::by_origin;
-use super::{Asked, Finding, Question, words};
+use super::{AnalysisInput, Finding, Question, words};
 use base::stats::{Estimate, Interval, RatioOfMeans, mean_interval};
 use base::value::{Value, setting, significant};
 use experiment::knob::Access;
@@ -48,7 +48,7 @@ const HARDWARE: &[&str] = &["disks", "raid", "volumes"];
 
 /// What the hardware of a cell costs: each disk of it, and one of all else that has a price. `None`
 /// without prices, and where disks have one and nobody knows how many there are.
-pub fn price(asked: &Asked<'_>, settings: &Settings) -> Option<f64> {
+pub fn price(asked: &AnalysisInput<'_>, settings: &Settings) -> Option<f64> {
     if asked.prices.is_empty() || settings.is_simulated() {
         return None;
     }
@@ -60,7 +60,7 @@ pub fn price(asked: &Asked<'_>, settings: &Settings) -> Option<f64> {
 }
 
 /// How many disks a cell was measured on: as its settings say, else those of the inventory.
-fn disks(asked: &Asked<'_>, settings: &Settings) -> Option<f64> {
+fn disks(asked: &AnalysisInput<'_>, settings: &Settings) -> Option<f64> {
     if let Some(disks) = made_of(settings) {
         return Some(disks as f64);
     }
@@ -83,7 +83,7 @@ fn made_of(settings: &Settings) -> Option<u64> {
 /// leaves of that many of the target's disks, each taken for as large as the smallest; else the
 /// file systems that were there when the campaign began, each once. What a file system takes for
 /// itself is not taken off a layout.
-pub fn usable_bytes(asked: &Asked<'_>, settings: &Settings) -> Option<f64> {
+pub fn usable_bytes(asked: &AnalysisInput<'_>, settings: &Settings) -> Option<f64> {
     if let Some(count) = made_of(settings) {
         let all = asked.inventory["disks"].as_array()?;
         let sizes = all.iter().take(count as usize).map(|disk| disk["size_bytes"].as_f64());
@@ -104,7 +104,7 @@ pub fn usable_bytes(asked: &Asked<'_>, settings: &Settings) -> Option<f64> {
     (sum > 0.0).then_some(sum)
 }
 
-fn targets<'a>(asked: &Asked<'a>) -> impl Iterator<Item = &'a Json> + use<'a> {
+fn targets<'a>(asked: &AnalysisInput<'a>) -> impl Iterator<Item = &'a Json> + use<'a> {
     asked.inventory["targets"].as_array().into_iter().flatten()
 }
 
@@ -117,12 +117,13 @@ pub fn per(price: f64, moved: Estimate, unit: f64) -> Estimate {
     Estimate { value: of(moved.value), interval }
 }
 
-fn answer(asked: &Asked<'_>) -> Vec<Finding> {
+fn answer(asked: &AnalysisInput<'_>) -> Vec<Finding> {
     if asked.prices.is_empty() {
         return Vec::new();
     }
     let cells = cells(asked.records);
-    let of = |cell| Some(Priced { price: price(asked, (cell as &Cell<'_>).settings)?, cell });
+    let of =
+        |cell| Some(Priced { price: price(asked, (cell as &CellReplicates<'_>).settings)?, cell });
     let priced: Vec<Priced<'_>> = cells.iter().filter_map(of).collect();
     let mut findings = Vec::new();
     findings.extend(rate(&priced, "GB/s read", THROUGHPUT, 1e9, |access| access == Access::Read));
@@ -136,7 +137,7 @@ fn answer(asked: &Asked<'_>) -> Vec<Finding> {
 
 /// A cell with the price of its hardware.
 struct Priced<'a> {
-    cell: &'a Cell<'a>,
+    cell: &'a CellReplicates<'a>,
     price: f64,
 }
 
@@ -254,7 +255,7 @@ fn of_money(price: &Estimate) -> String {
 }
 
 /// What a usable TB costs, which needs no measuring: every hardware, the cheapest first.
-fn room(asked: &Asked<'_>, priced: &[Priced<'_>]) -> Option<Finding> {
+fn room(asked: &AnalysisInput<'_>, priced: &[Priced<'_>]) -> Option<Finding> {
     let mut all: Vec<(f64, String, u32)> = Vec::new();
     for one in priced {
         let name = one.hardware();

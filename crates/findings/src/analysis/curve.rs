@@ -19,7 +19,7 @@ pub const EXTENT: &[&str] = &["files", "second-pass", "stop", "at-least", "at-mo
 
 /// One trial that was done, at a level of the curve's knob.
 #[derive(Clone)]
-pub struct Point<'a> {
+pub struct CurvePoint<'a> {
     /// Its record.
     pub record: &'a Record,
     /// The level.
@@ -31,22 +31,22 @@ pub struct Curve<'a> {
     /// The settings of the first.
     pub settings: &'a Settings,
     /// In the order in which they ran.
-    pub points: Vec<Point<'a>>,
-    told: Told,
+    pub points: Vec<CurvePoint<'a>>,
+    told: LoadLabel,
 }
 
 /// The replicates of one cell that were done, of which there is at least one.
-pub struct Cell<'a> {
+pub struct CellReplicates<'a> {
     /// Their settings.
     pub settings: &'a Settings,
     /// In the order in which they ran.
     pub records: Vec<&'a Record>,
-    told: Told,
+    told: LoadLabel,
 }
 
 /// What has to be said of a load so that it is told from the others of its campaign.
 #[derive(Clone)]
-struct Told {
+struct LoadLabel {
     /// Whether other trials ran in other directories.
     elsewhere: bool,
     /// Knobs in which loads of its kind differ, and which nobody says of every load.
@@ -56,17 +56,17 @@ struct Told {
 }
 
 /// What has to be said of each load, by its kind.
-struct Telling {
+struct LoadLabels {
     elsewhere: bool,
-    apart: HashMap<Kind, Rc<[&'static str]>>,
+    apart: HashMap<LoadKind, Rc<[&'static str]>>,
     varies: HashMap<(String, String), Rc<[&'static str]>>,
 }
 
 /// Loads of one kind have one name but for their settings: the engine, and what they do by which
 /// way.
-type Kind = (String, String, bool, bool);
+type LoadKind = (String, String, bool, bool);
 
-fn kind(settings: &Settings) -> Kind {
+fn kind(settings: &Settings) -> LoadKind {
     let what = match settings.find(knob::COMMAND) {
         Some(command) => command,
         None => settings.get(knob::ACCESS).map_or("", Access::name),
@@ -84,9 +84,9 @@ fn does(settings: &Settings) -> (String, String) {
     (engine, what)
 }
 
-impl Telling {
-    fn of(records: &[Record]) -> Telling {
-        let mut kinds: HashMap<Kind, Vec<&Settings>> = HashMap::new();
+impl LoadLabels {
+    fn from_records(records: &[Record]) -> LoadLabels {
+        let mut kinds: HashMap<LoadKind, Vec<&Settings>> = HashMap::new();
         let mut same: HashMap<(String, String), Vec<&Settings>> = HashMap::new();
         let measured = records.iter().filter(|record| !record.trial.prepares());
         for settings in distinct(measured.map(|record| &record.trial.settings)) {
@@ -95,18 +95,18 @@ impl Telling {
         }
         let apart = kinds.into_iter().map(|(kind, of)| (kind, apart(&of).into())).collect();
         let varies = same.into_iter().map(|(what, of)| (what, varying(&of).into())).collect();
-        Telling { elsewhere: in_several(records), apart, varies }
+        LoadLabels { elsewhere: in_several(records), apart, varies }
     }
 
     /// What has to be said of a load beside the level of `free`.
-    fn told(&self, settings: &Settings, free: &str) -> Told {
+    fn told(&self, settings: &Settings, free: &str) -> LoadLabel {
         let apart = self.apart.get(&kind(settings)).cloned().unwrap_or_else(|| Rc::new([]));
         let apart = match apart.contains(&free) {
             true => apart.iter().copied().filter(|knob| *knob != free).collect(),
             false => apart,
         };
         let varies = self.varies.get(&does(settings)).cloned().unwrap_or_else(|| Rc::new([]));
-        Told { elsewhere: self.elsewhere, apart, varies }
+        LoadLabel { elsewhere: self.elsewhere, apart, varies }
     }
 }
 
@@ -181,7 +181,7 @@ fn in_several(records: &[Record]) -> bool {
 }
 
 /// As [`words::load`], with what tells it from others.
-fn load(settings: &Settings, knobs: &[&str], told: &Told) -> String {
+fn load(settings: &Settings, knobs: &[&str], told: &LoadLabel) -> String {
     let directories: &[&str] = if told.elsewhere { &["directories"] } else { &[] };
     if settings.has(knob::COMMAND) {
         // Its command is told, and its knobs only where they tell it from another.
@@ -210,9 +210,9 @@ fn load(settings: &Settings, knobs: &[&str], told: &Told) -> String {
 }
 
 /// The cells of which at least one trial was done.
-pub fn cells(records: &[Record]) -> Vec<Cell<'_>> {
-    let telling = Telling::of(records);
-    let mut cells: Vec<Cell<'_>> = replicates(records)
+pub fn cells(records: &[Record]) -> Vec<CellReplicates<'_>> {
+    let telling = LoadLabels::from_records(records);
+    let mut cells: Vec<CellReplicates<'_>> = replicates(records)
         .into_iter()
         .filter_map(|group| {
             let done = |record: &&Record| {
@@ -220,14 +220,14 @@ pub fn cells(records: &[Record]) -> Vec<Cell<'_>> {
             };
             let records: Vec<&Record> = group.into_iter().filter(done).collect();
             let settings = &records.first()?.trial.settings;
-            Some(Cell { settings, records, told: telling.told(settings, "") })
+            Some(CellReplicates { settings, records, told: telling.told(settings, "") })
         })
         .collect();
     cells.sort_by_key(|cell| rank(cell.settings));
     cells
 }
 
-impl Cell<'_> {
+impl CellReplicates<'_> {
     /// What it does, and the settings among `knobs`.
     pub fn load(&self, knobs: &[&str]) -> String {
         load(self.settings, knobs, &self.told)
@@ -235,7 +235,7 @@ impl Cell<'_> {
 
     /// The same with all of that in brackets, for a sentence that has told the most already.
     pub fn load_in_brackets(&self, knobs: &[&str]) -> String {
-        let told = Told { varies: Rc::new([]), apart: self.told.apart.clone(), ..self.told };
+        let told = LoadLabel { varies: Rc::new([]), apart: self.told.apart.clone(), ..self.told };
         let all: Vec<&str> = knobs.iter().chain(told.apart.iter()).copied().collect();
         words::load(self.settings, &all)
     }
@@ -273,7 +273,7 @@ fn rank(settings: &Settings) -> impl Ord + use<> {
 
 /// The curves over `knob` among the trials that were done; curves of a single level too.
 pub fn curves<'a>(records: &'a [Record], knob: &str) -> Vec<Curve<'a>> {
-    let telling = Telling::of(records);
+    let telling = LoadLabels::from_records(records);
     let mut curves: Vec<Curve<'a>> = Vec::new();
     let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
     let mut copies: HashMap<usize, usize> = HashMap::new();
@@ -283,7 +283,7 @@ pub fn curves<'a>(records: &'a [Record], knob: &str) -> Vec<Curve<'a>> {
         let Some(held) = settings.named(knob).filter(|_| !record.trial.prepares()) else {
             continue;
         };
-        let point = Point { record, at: held.number() };
+        let point = CurvePoint { record, at: held.number() };
         if let Some(place) = copies.get(&settings.copy_of()) {
             curves[*place].points.push(point);
             continue;
@@ -324,7 +324,7 @@ impl Curve<'_> {
 
     /// The rate `name` at each level, in ascending order.
     pub fn levels(&self, name: &str) -> Vec<Level> {
-        let value = |point: &Point<'_>| Some((point.at, rate(point.record, name)?));
+        let value = |point: &CurvePoint<'_>| Some((point.at, rate(point.record, name)?));
         levels(self.points.iter().filter_map(value).collect())
     }
 

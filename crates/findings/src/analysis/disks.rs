@@ -86,7 +86,7 @@ fn disks(many: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::Asked;
+    use crate::analysis::AnalysisInput;
     use base::value::Value;
     use experiment::measurement::limit::testing::Scene;
 
@@ -109,7 +109,7 @@ mod tests {
     }
 
     fn claim(records: &[Record]) -> String {
-        let found = (QUESTION.answer)(&Asked::of(records));
+        let found = (QUESTION.answer)(&AnalysisInput::from_records(records));
         let [finding] = found.as_slice() else { panic!("{found:#?}") };
         finding.claim.clone()
     }

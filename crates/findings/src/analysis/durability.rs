@@ -1,6 +1,6 @@
 //! Is what was accepted also safe?
 
-use super::curve::{Cell, cells};
+use super::curve::{CellReplicates, cells};
 use super::{Finding, Question, command, same, words};
 use base::stats::equivalence::{Likeness, likeness_of};
 use base::stats::{Estimate, mean_interval};
@@ -25,7 +25,7 @@ fn answer(records: &[Record]) -> Vec<Finding> {
     cells(records).iter().filter_map(gap).collect()
 }
 
-fn gap(cell: &Cell<'_>) -> Option<Finding> {
+fn gap(cell: &CellReplicates<'_>) -> Option<Finding> {
     // Trial by trial: what makes a run slow slows both, and one of them may be withheld alone.
     let both = |record: &&Record| {
         let accepted = rate(record, "accepted_throughput_bytes_per_s")?;

@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::curve::stray;
 pub use super::same::range;
 use super::workloads::{Varied, Workload, response, varied, workloads};
-use super::{Asked, Finding, Question};
+use super::{AnalysisInput, Finding, Question};
 use base::stats::equivalence::{Likeness, likeness_of};
 use base::stats::main_effects::{self, CHANCE, MainEffect};
 use base::stats::{Estimate, Interval, mean};
@@ -27,7 +27,7 @@ use experiment::measurement::Record;
 use experiment::measurement::origin::Verdict;
 pub use follow::Following;
 use interaction::interactions;
-pub use interaction::{Interaction, Line};
+pub use interaction::{Interaction, InteractionLine};
 
 mod follow;
 mod interaction;
@@ -188,7 +188,7 @@ pub struct Beside {
     pub detectable_ratio: Option<f64>,
 }
 
-fn answer(asked: &Asked<'_>) -> Vec<Finding> {
+fn answer(asked: &AnalysisInput<'_>) -> Vec<Finding> {
     let (all, records) = (asked.effects(), asked.records);
     let mut findings: Vec<Finding> = all.iter().map(tell::tell).collect();
     findings.extend(all.iter().filter_map(tell::together));

@@ -59,7 +59,7 @@ const LEVELS_MAX: usize = 16;
 const CHANCE: f64 = 0.05;
 
 /// Failed trials and all trials that were tried, of one level.
-type Level = (String, u32, u32);
+type LevelFailures = (String, u32, u32);
 
 /// How many trials failed at each level of each knob that the campaign varied, and whether that is
 /// more than chance. Skipped trials were not tried, so they do not count. `stratum` says how dear a
@@ -76,7 +76,7 @@ fn by_level(records: &[Record], stratum: &dyn Fn(&Knob) -> usize) -> Vec<Finding
     if evidence.len() < 2 {
         return Vec::new();
     }
-    let mut knobs: BTreeMap<&'static str, Vec<Level>> = BTreeMap::new();
+    let mut knobs: BTreeMap<&'static str, Vec<LevelFailures>> = BTreeMap::new();
     for record in &tried {
         for (knob, level) in record.trial.settings.iter() {
             let (levels, level) = (knobs.entry(knob).or_default(), value::setting(level));
@@ -95,13 +95,13 @@ fn by_level(records: &[Record], stratum: &dyn Fn(&Knob) -> usize) -> Vec<Finding
         }
     }
     knobs.retain(|_, levels| (2..=LEVELS_MAX).contains(&levels.len()));
-    let of = |(knob, levels): (&&'static str, &Vec<Level>)| {
+    let of = |(knob, levels): (&&'static str, &Vec<LevelFailures>)| {
         knob::find(knob).map(|knob| plots(knob, levels, &tried, stratum)).unwrap_or_default()
     };
     let all: Vec<Vec<Plot>> = knobs.iter().map(of).collect();
     let mut chances: Vec<Option<f64>> = all.iter().map(|plots| chance(plots)).collect();
     holm(chances.iter_mut().flatten().collect());
-    type Told<'a> = (((&'a str, Vec<Level>), Option<f64>), &'a Vec<Plot>);
+    type Told<'a> = (((&'a str, Vec<LevelFailures>), Option<f64>), &'a Vec<Plot>);
     let tell = |(((knob, levels), chance), plots): Told<'_>| {
         let told = levels.iter().map(|(level, failed, of)| format!("{failed} of {of} at {level}"));
         let told = told.collect::<Vec<_>>().join(", ");
@@ -149,7 +149,7 @@ fn failed(record: &Record) -> bool {
 /// replicate does, its trials with the same dear settings; where a person does, a level.
 fn plots(
     of: &'static Knob,
-    levels: &[Level],
+    levels: &[LevelFailures],
     tried: &[&Record],
     stratum: &dyn Fn(&Knob) -> usize,
 ) -> Vec<Plot> {

@@ -1,13 +1,13 @@
 //! The best of several cells in one figure, without the luck of being picked.
 
-use super::curve::Cell;
+use super::curve::CellReplicates;
 use base::stats::largest::largest;
 use base::stats::{Estimate, Interval, mean_interval};
 use experiment::measurement::figures::{mean_of, standing, widened};
 
 /// The best of some cells.
 pub struct Fastest<'a> {
-    pub cell: &'a Cell<'a>,
+    pub cell: &'a CellReplicates<'a>,
     /// As [`largest`] has it, no finer than whole blocks allow.
     pub estimate: Estimate,
     /// How many of its trials have the figure, and do not contradict it.
@@ -18,7 +18,7 @@ pub struct Fastest<'a> {
 
 impl<'a> Fastest<'a> {
     /// By the rate `name`; `None` where none has it.
-    pub fn of(cells: &[&'a Cell<'a>], name: &str) -> Option<Fastest<'a>> {
+    pub fn by_rate(cells: &[&'a CellReplicates<'a>], name: &str) -> Option<Fastest<'a>> {
         let rates: Vec<Vec<f64>> = cells.iter().map(|cell| cell.values(name)).collect();
         // A load that moved nothing is the fastest where none moved anything.
         let Some(found) = largest(&rates) else {
@@ -32,7 +32,7 @@ impl<'a> Fastest<'a> {
     }
 
     /// By the least time that its programs took, s; `None` where no cell has programs.
-    pub fn program(cells: &[&'a Cell<'a>]) -> Option<Fastest<'a>> {
+    pub fn program(cells: &[&'a CellReplicates<'a>]) -> Option<Fastest<'a>> {
         let times: Vec<Vec<f64>> = cells.iter().map(|cell| seconds(cell)).collect();
         let per_s = |times: &Vec<f64>| times.iter().map(|s| 1.0 / s).collect();
         let found = largest(&times.iter().map(per_s).collect::<Vec<_>>())?;
@@ -47,7 +47,7 @@ impl<'a> Fastest<'a> {
 }
 
 /// How long the programs of each trial took on average, s.
-fn seconds(cell: &Cell<'_>) -> Vec<f64> {
+fn seconds(cell: &CellReplicates<'_>) -> Vec<f64> {
     let of = |record: &&_| Some(standing(record).get("elapsed_s")?.value);
     cell.records.iter().filter_map(of).collect()
 }

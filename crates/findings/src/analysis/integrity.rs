@@ -23,7 +23,7 @@ pub mod pool;
 #[cfg(test)]
 mod tests;
 
-pub use pool::{Part, Pool, Promise, Rate, Standing};
+pub use pool::{CheckedTotals, ErrorRate, Pool, Promise, PromiseStatus};
 
 /// Its line in the table of questions.
 pub const QUESTION: Question = Question {
@@ -34,9 +34,9 @@ pub const QUESTION: Question = Question {
 
 fn answer(records: &[Record]) -> Vec<Finding> {
     let mut findings = not_verified(records);
-    let Some(pool) = Pool::of(records) else { return findings };
+    let Some(pool) = Pool::from_records(records) else { return findings };
     let part = &pool.device;
-    let finding = |claim: String, part: &Part, wrong: bool| {
+    let finding = |claim: String, part: &CheckedTotals, wrong: bool| {
         let finding = Finding::info(QUESTION.name, claim, part.trials.clone());
         match wrong {
             true => Finding { severity: Severity::Error, ..finding },
@@ -98,7 +98,7 @@ pub fn told(records: &[Record]) -> Option<(bool, String)> {
     let mut trials = records.iter().filter(|record| !record.trial.prepares()).peekable();
     let some = trials.peek().is_some();
     let is_asked = some && trials.all(|record| record.trial.settings.does(Does::ChecksAll));
-    let Some(pool) = Pool::of(records) else {
+    let Some(pool) = Pool::from_records(records) else {
         let done = records.iter().any(|record| record.outcome.measurement().is_some());
         let none = "Whether every byte comes back is not known: none was checked.";
         return (is_asked && done).then(|| (true, none.to_owned()));
@@ -136,7 +136,7 @@ fn headline(pool: &Pool) -> String {
 }
 
 /// What is known of silently wrong blocks, without a full stop, and of what kinds they are.
-fn silent(pool: &Pool, rate: &Rate) -> (String, Vec<String>) {
+fn silent(pool: &Pool, rate: &ErrorRate) -> (String, Vec<String>) {
     let all = match pool.device.blocks {
         0 => String::new(),
         count => format!("{} blocks, ", value::count(count)),
@@ -166,7 +166,7 @@ fn silent(pool: &Pool, rate: &Rate) -> (String, Vec<String>) {
 }
 
 /// What is known of places that could not be read, without a full stop.
-fn lost(rate: &Rate) -> String {
+fn lost(rate: &ErrorRate) -> String {
     if rate.events == 0 {
         return format!(
             "Every place could be read: {} from the device. At 95 % the rate of unreadable places \
@@ -185,7 +185,7 @@ fn lost(rate: &Rate) -> String {
 
 /// How what makers of drives promise stands after that.
 fn promised(promises: &[Promise]) -> Vec<String> {
-    let of = |standing: Standing| -> Vec<&Promise> {
+    let of = |standing: PromiseStatus| -> Vec<&Promise> {
         promises.iter().filter(|promise| promise.standing == standing).collect()
     };
     let list = |of: &[&Promise], tell: &dyn Fn(&Promise) -> String| {
@@ -194,13 +194,13 @@ fn promised(promises: &[Promise]) -> Vec<String> {
     let rate = |promise: &Promise| format!("{:.0e}", promise.per_bit);
     let verb = |of: &[&Promise]| if of.len() == 1 { "is" } else { "are" };
     let mut said = Vec::new();
-    for (standing, word) in [(Standing::Kept, "kept"), (Standing::Broken, "not kept")] {
+    for (standing, word) in [(PromiseStatus::Kept, "kept"), (PromiseStatus::Broken, "not kept")] {
         let these = of(standing);
         if !these.is_empty() {
             said.push(format!("{} {} {word} (95 %)", list(&these, &rate), verb(&these)));
         }
     }
-    let open = of(Standing::Open);
+    let open = of(PromiseStatus::Open);
     if !open.is_empty() {
         let more = list(&open, &|promise| format!("{:.2e}", promise.bits_more));
         let time = list(&open, &|promise| promise.hours_more.map(long_time).unwrap_or_default());
@@ -219,7 +219,7 @@ fn promised(promises: &[Promise]) -> Vec<String> {
 }
 
 /// What was checked and is no evidence.
-pub fn apart(verdict: Verdict, part: &Part) -> String {
+pub fn apart(verdict: Verdict, part: &CheckedTotals) -> String {
     let all = bits(part.bits);
     let reason = || {
         let first = part.trials.first().copied().unwrap_or(0);
@@ -275,7 +275,7 @@ fn advice(pool: &Pool) -> String {
     format!("see the section Integrity; {cause}")
 }
 
-fn per_bit(rate: &Rate) -> String {
+fn per_bit(rate: &ErrorRate) -> String {
     format!(
         "{:.2e} per bit ({} to {}, at 95 % below {})",
         rate.per_bit,

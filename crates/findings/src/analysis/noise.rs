@@ -70,7 +70,7 @@ fn answer(records: &[Record]) -> Vec<Finding> {
 }
 
 /// Trials of one workload whose bytes came from one place.
-struct Unit<'a> {
+struct NoiseStratum<'a> {
     group: &'a str,
     verdict: Verdict,
     /// Whether the workload has trials whose bytes came from elsewhere.
@@ -89,7 +89,7 @@ struct Timed<'a> {
     value: f64,
 }
 
-impl Unit<'_> {
+impl NoiseStratum<'_> {
     fn is_memory(&self) -> bool {
         matches!(self.verdict, Verdict::Cache | Verdict::Memory)
     }
@@ -103,22 +103,22 @@ impl Unit<'_> {
 }
 
 /// Cells of one workload whose bytes came from one place.
-struct Part<'a> {
+struct SameOriginCells<'a> {
     group: &'a str,
     verdict: Verdict,
     cells: Vec<Vec<&'a Record>>,
 }
 
 /// The workloads of which something was repeated, in the order of their first trial.
-fn units(records: &[Record]) -> Vec<Unit<'_>> {
+fn units(records: &[Record]) -> Vec<NoiseStratum<'_>> {
     let mut places: HashMap<(&str, &str), usize> = HashMap::new();
-    let mut parts: Vec<Part<'_>> = Vec::new();
+    let mut parts: Vec<SameOriginCells<'_>> = Vec::new();
     for mut cell in replicates(records) {
         cell.retain(|record| !record.trial.prepares());
         for (verdict, of) in by_origin(&cell) {
             let group = of[0].trial.group.as_str();
             let place = *places.entry((group, verdict.name())).or_insert_with(|| {
-                parts.push(Part { group, verdict, cells: Vec::new() });
+                parts.push(SameOriginCells { group, verdict, cells: Vec::new() });
                 parts.len() - 1
             });
             parts[place].cells.push(of);
@@ -135,8 +135,8 @@ fn units(records: &[Record]) -> Vec<Unit<'_>> {
         .collect()
 }
 
-fn unit(part: Part<'_>, divided: bool) -> Option<Unit<'_>> {
-    let Part { group, verdict, cells } = part;
+fn unit(part: SameOriginCells<'_>, divided: bool) -> Option<NoiseStratum<'_>> {
+    let SameOriginCells { group, verdict, cells } = part;
     let of_cells = cells.iter().enumerate();
     let of_cells = of_cells.flat_map(|(cell, of)| of.iter().map(move |record| (cell, *record)));
     let (numbers, records): (Vec<usize>, Vec<&Record>) = of_cells.unzip();
@@ -155,7 +155,7 @@ fn unit(part: Part<'_>, divided: bool) -> Option<Unit<'_>> {
     let often = *counts.get(counts.len() / 2)?;
     let runs = trials.iter().map(|it| Run { cell: it.cell, value: it.value, scale: 1.0 });
     let scatter = Replicates::of(&runs.collect::<Vec<_>>()).scatter();
-    Some(Unit { group, verdict, divided, trials, scatter, often })
+    Some(NoiseStratum { group, verdict, divided, trials, scatter, often })
 }
 
 /// How fast each trial was, in whatever is counted of such.
@@ -188,13 +188,13 @@ fn variation(deviation: &Estimate) -> Estimate {
 }
 
 /// How far replicates lie apart: the noisiest workload, and beside it the others.
-fn scatter(units: &[Unit<'_>]) -> Option<Finding> {
-    let mut known: Vec<(&Unit<'_>, Estimate)> =
+fn scatter(units: &[NoiseStratum<'_>]) -> Option<Finding> {
+    let mut known: Vec<(&NoiseStratum<'_>, Estimate)> =
         units.iter().filter_map(|unit| Some((unit, variation(&unit.scatter?.deviation)))).collect();
     known.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
     // One pair of trials says next to nothing: such a workload leads only where there is no other.
     let lead = known.iter().position(|(_, of)| of.interval.is_some()).unwrap_or(0);
-    let others: Vec<&(&Unit<'_>, Estimate)> =
+    let others: Vec<&(&NoiseStratum<'_>, Estimate)> =
         known.iter().enumerate().filter(|(place, _)| *place != lead).map(|(_, of)| of).collect();
     let (unit, noise) = known.get(lead)?;
     let (deviation, often) = (unit.scatter?.deviation, unit.often);
@@ -229,7 +229,7 @@ fn scatter(units: &[Unit<'_>]) -> Option<Finding> {
 }
 
 /// That replicates surely lie so far apart that no two cells can be shown to be the same.
-fn too_far_apart(unit: &Unit<'_>) -> Option<Assertion> {
+fn too_far_apart(unit: &NoiseStratum<'_>) -> Option<Assertion> {
     let least = unit.scatter?.deviation.interval?.low;
     let numbers = unit.trials.iter().map(|timed| timed.record.trial.number).collect();
     out_of_reach(least, unit.often)
@@ -266,7 +266,7 @@ fn told_more(deviation: f64, often: u32) -> String {
 }
 
 /// All runs of several units in the order of time, each over the scatter of its own.
-fn pooled<'a>(units: &[&'a Unit<'_>]) -> (Vec<&'a Timed<'a>>, Replicates) {
+fn pooled<'a>(units: &[&'a NoiseStratum<'_>]) -> (Vec<&'a Timed<'a>>, Replicates) {
     let mut runs: Vec<(&Timed<'_>, Run)> = Vec::new();
     let mut before = 0;
     for unit in units {
@@ -285,7 +285,7 @@ fn pooled<'a>(units: &[&'a Unit<'_>]) -> (Vec<&'a Timed<'a>>, Replicates) {
 }
 
 /// Whether rates moved from the first trial to the last.
-fn drift(units: &[&Unit<'_>], what: &str) -> Option<Finding> {
+fn drift(units: &[&NoiseStratum<'_>], what: &str) -> Option<Finding> {
     let (trials, all) = pooled(units);
     let change = all.drift()?.change;
     let ends = change.interval.filter(|ends| !ends.covers(0.0))?;
@@ -313,7 +313,7 @@ fn drift(units: &[&Unit<'_>], what: &str) -> Option<Finding> {
 }
 
 /// Trials that lie apart from their likes.
-fn apart(units: &[&Unit<'_>]) -> Option<Finding> {
+fn apart(units: &[&NoiseStratum<'_>]) -> Option<Finding> {
     let (trials, all) = pooled(units);
     let found = all.apart();
     if found.is_empty() {

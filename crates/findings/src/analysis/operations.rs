@@ -1,6 +1,6 @@
 //! How many operations on names, or transactions, there were per second at most, of each kind.
 
-use super::curve::Cell;
+use super::curve::CellReplicates;
 use super::fastest::Fastest;
 use super::words;
 use base::value::counted;
@@ -9,8 +9,8 @@ use experiment::knob;
 const OPERATIONS: &str = "ops_per_s";
 
 /// One sentence; `None` where no cell did such operations.
-pub fn most(cells: &[Cell<'_>]) -> Option<String> {
-    let mut kinds: Vec<(&str, Vec<&Cell<'_>>)> = Vec::new();
+pub fn most(cells: &[CellReplicates<'_>]) -> Option<String> {
+    let mut kinds: Vec<(&str, Vec<&CellReplicates<'_>>)> = Vec::new();
     for cell in cells {
         let Some(operation) = kind(cell).filter(|_| !cell.values(OPERATIONS).is_empty()) else {
             continue;
@@ -26,9 +26,9 @@ pub fn most(cells: &[Cell<'_>]) -> Option<String> {
     }
     let best: Vec<(&str, Fastest<'_>)> = kinds
         .iter()
-        .filter_map(|(operation, of)| Some((*operation, Fastest::of(of, OPERATIONS)?)))
+        .filter_map(|(operation, of)| Some((*operation, Fastest::by_rate(of, OPERATIONS)?)))
         .collect();
-    let in_memory = |cell: &Cell<'_>| {
+    let in_memory = |cell: &CellReplicates<'_>| {
         let mut all = cell.records.iter().filter_map(|record| record.outcome.measurement());
         all.all(|measurement| measurement.evidence.memory)
     };
@@ -57,7 +57,7 @@ fn rate(found: &Fastest<'_>) -> String {
 }
 
 /// What a cell counts before bytes; `None` where it counts bytes.
-fn kind<'a>(cell: &Cell<'a>) -> Option<&'a str> {
+fn kind<'a>(cell: &CellReplicates<'a>) -> Option<&'a str> {
     let settings = cell.settings;
     if settings.has(knob::OPERATION) {
         return Some(settings.get(knob::OPERATION));

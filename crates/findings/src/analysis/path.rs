@@ -23,7 +23,7 @@ mod tree;
 
 pub use stack::Stack;
 
-use grow::{Group, Grown};
+use grow::{ControllerGroup, Grown};
 use tree::{Flow, Node, Tree};
 
 /// All ways of a server.
@@ -53,7 +53,7 @@ pub struct DataPath {
     /// Addresses of the PCI functions that they hang on.
     pub controllers: Vec<String>,
     /// From the disks or ports to memory.
-    pub parts: Vec<Part>,
+    pub parts: Vec<PathPart>,
     /// Place of the narrowest in `parts`; `None` when the capacity of none is known.
     pub narrowest: Option<usize>,
     /// Whether every part's capacity is known, so that `narrowest` is the narrowest of all.
@@ -62,7 +62,7 @@ pub struct DataPath {
 
 /// One part of a way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Part {
+pub struct PathPart {
     /// What it is: `links of 6 disks`, `PCIe link of 0000:03:00.0`, `memory`.
     pub name: String,
     /// `disks`, `ports`, `links`, `pcie`, `memory`.
@@ -127,7 +127,7 @@ fn total(tree: &Tree, leaves: &[usize]) -> Total {
     Total { ends: leaves.len(), bytes_per_s, bound_by }
 }
 
-fn path(tree: &Tree, group: &Group) -> DataPath {
+fn path(tree: &Tree, group: &ControllerGroup) -> DataPath {
     let mut parts = Vec::new();
     let kind = if group.network { "network" } else { "storage" };
     let deepest = group.hops.iter().map(Vec::len).max().unwrap_or(0);
@@ -155,7 +155,7 @@ fn path(tree: &Tree, group: &Group) -> DataPath {
     }
     for place in &group.trunk {
         let node = tree.node(*place);
-        let kind = if node.kind == tree::Kind::Memory { "memory" } else { "pcie" };
+        let kind = if node.kind == tree::NodeKind::Memory { "memory" } else { "pcie" };
         parts.push(single(kind, &node.name, node));
     }
     let known = parts.iter().enumerate().filter_map(|(n, part)| Some((n, part.bytes_per_s?)));
@@ -175,7 +175,7 @@ fn path(tree: &Tree, group: &Group) -> DataPath {
 }
 
 /// `sda on ASM1062 (0000:02:00.0)`, `6 disks on PERC 6/i (0000:03:00.0)`.
-fn named(group: &Group, ends: &[String], many: &str) -> String {
+fn named(group: &ControllerGroup, ends: &[String], many: &str) -> String {
     let who = match ends {
         [only] => only.clone(),
         [first, second] => format!("{first} and {second}"),
@@ -188,9 +188,9 @@ fn named(group: &Group, ends: &[String], many: &str) -> String {
     }
 }
 
-fn single(kind: &'static str, name: &str, node: &Node) -> Part {
+fn single(kind: &'static str, name: &str, node: &Node) -> PathPart {
     let held = node.capacity.as_ref();
-    Part {
+    PathPart {
         name: name.to_owned(),
         kind,
         bytes_per_s: held.map(|capacity| capacity.bytes_per_s),
@@ -202,7 +202,7 @@ fn single(kind: &'static str, name: &str, node: &Node) -> Part {
 }
 
 /// Several side by side: their sum, when every one is known.
-fn together(tree: &Tree, kind: &'static str, name: &str, places: &[usize]) -> Part {
+fn together(tree: &Tree, kind: &'static str, name: &str, places: &[usize]) -> PathPart {
     if let [only] = places {
         return single(kind, name, tree.node(*only));
     }
@@ -212,7 +212,7 @@ fn together(tree: &Tree, kind: &'static str, name: &str, places: &[usize]) -> Pa
     if let Some(first) = unknown.first() {
         let derivation =
             format!("of {} of {} it is not known: {}", unknown.len(), places.len(), first.unknown);
-        return Part { name, kind, derivation, ..Part::default() };
+        return PathPart { name, kind, derivation, ..PathPart::default() };
     }
     let known = || nodes().filter_map(|node| node.capacity.as_ref());
     let ways: BTreeSet<&str> = known().map(|capacity| capacity.derivation.as_str()).collect();
@@ -221,7 +221,7 @@ fn together(tree: &Tree, kind: &'static str, name: &str, places: &[usize]) -> Pa
         1 => format!("{} x ({each})", places.len()),
         _ => format!("the sum of {}, such as {each}", places.len()),
     };
-    Part {
+    PathPart {
         name,
         kind,
         bytes_per_s: Some(known().map(|capacity| capacity.bytes_per_s).sum()),

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Asked, Finding, Question, Severity};
+use super::{AnalysisInput, Finding, Question, Severity};
 use base::value::counted;
 use experiment::knob::{self, Settings};
 use experiment::measurement::Record;
@@ -25,8 +25,8 @@ mod verdict;
 mod words;
 
 use doubt::{Commits, doubt};
-use storage::Known;
-use verdict::{Fate, Verdict, judge};
+use storage::KnownStorage;
+use verdict::{Fate, PowerCutVerdict, judge};
 use words::Written;
 
 /// Its line in the table of questions.
@@ -48,7 +48,7 @@ const PLACE: &[&str] = &[
     "dirty-expire",
 ];
 
-fn answer(asked: &Asked<'_>) -> Vec<Finding> {
+fn answer(asked: &AnalysisInput<'_>) -> Vec<Finding> {
     if let Some(found) = after_a_cut(asked.records) {
         return vec![found];
     }
@@ -72,7 +72,7 @@ fn answer(asked: &Asked<'_>) -> Vec<Finding> {
     if groups.is_empty() {
         return Vec::new();
     }
-    let known = Known::of(asked.inventory);
+    let known = KnownStorage::from_inventory(asked.inventory);
     let mut findings: Vec<Finding> = Vec::new();
     for ((_, written), records) in &groups {
         let Some(found) = of_group(&known, *written, records) else { continue };
@@ -107,7 +107,7 @@ fn written(record: &Record) -> Written {
 }
 
 /// The verdict on the storage under trials of one place; on the worst of several directories.
-fn of_group(known: &Known, written: Written, records: &[&Record]) -> Option<Finding> {
+fn of_group(known: &KnownStorage, written: Written, records: &[&Record]) -> Option<Finding> {
     let judged = known.storages(records).into_iter().map(|storage| (judge(&storage), storage));
     let (verdict, storage) = judged.reduce(|one, other| {
         let is_worse = other.0.is_worse_than(&one.0);
@@ -159,14 +159,14 @@ fn is_bad(flushed: &Fate) -> bool {
 
 /// What the counts of the trials themselves say against it: commits that were called done, and no
 /// flush, or not bytes enough, went to the disks.
-fn contradicted(verdict: Verdict, records: &[&Record]) -> Verdict {
+fn contradicted(verdict: PowerCutVerdict, records: &[&Record]) -> PowerCutVerdict {
     let noted = |record: &&&Record| {
         notes_of(record).iter().any(|note| note.kind == "commits-not-on-device")
     };
     match records.iter().find(noted) {
         Some(_) if !is_bad(&verdict.flushed) => {
             let why = "fewer flushes or bytes reached the disks than there were commits".to_owned();
-            Verdict { flushed: Fate::Unknown(why), ..verdict }
+            PowerCutVerdict { flushed: Fate::Unknown(why), ..verdict }
         }
         _ => verdict,
     }

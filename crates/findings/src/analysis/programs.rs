@@ -1,6 +1,6 @@
 //! How long programs took that were timed as a whole.
 
-use super::curve::Cell;
+use super::curve::CellReplicates;
 use super::fastest::Fastest;
 use super::words;
 use base::value::counted;
@@ -10,29 +10,30 @@ use experiment::knob;
 const TOLD: usize = 3;
 
 /// Whether all that was asked is how long programs take, those that join files among them.
-pub fn are_asked(cells: &[Cell<'_>]) -> bool {
-    let is_asked =
-        |cell: &Cell<'_>| cell.settings.has(knob::COMMAND) || cell.settings.has(knob::CONCAT_WITH);
+pub fn are_asked(cells: &[CellReplicates<'_>]) -> bool {
+    let is_asked = |cell: &CellReplicates<'_>| {
+        cell.settings.has(knob::COMMAND) || cell.settings.has(knob::CONCAT_WITH)
+    };
     cells.iter().all(is_asked)
 }
 
 /// Whether a cell is of programs of which the time is asked: not of clients of a server, whose
 /// bytes per second are.
-pub fn is_timed(cell: &Cell<'_>) -> bool {
+pub fn is_timed(cell: &CellReplicates<'_>) -> bool {
     are_asked(std::slice::from_ref(cell)) && !is_served(cell)
 }
 
-fn is_served(cell: &Cell<'_>) -> bool {
+fn is_served(cell: &CellReplicates<'_>) -> bool {
     cell.settings.find(knob::SERVER).is_some_and(|server| !server.is_empty())
 }
 
 /// What clients of servers got, one sentence; `None` where there are other programs as well.
-pub fn fetched(cells: &[Cell<'_>]) -> Option<String> {
+pub fn fetched(cells: &[CellReplicates<'_>]) -> Option<String> {
     if !cells.iter().all(is_served) {
         return None;
     }
-    let most = |(name, of): &(String, Vec<&Cell<'_>>)| {
-        let found = Fastest::of(of, "throughput_bytes_per_s")?;
+    let most = |(name, of): &(String, Vec<&CellReplicates<'_>>)| {
+        let found = Fastest::by_rate(of, "throughput_bytes_per_s")?;
         let rate = words::rate(&found.estimate, found.trials);
         let streams = words::streams(found.cell.settings.number(knob::STREAMS));
         Some(format!("{name} {rate} with {streams}"))
@@ -42,8 +43,8 @@ pub fn fetched(cells: &[Cell<'_>]) -> Option<String> {
 }
 
 /// Cells of one program each, by its name.
-fn kinds<'a>(cells: &'a [Cell<'a>]) -> Vec<(String, Vec<&'a Cell<'a>>)> {
-    let mut kinds: Vec<(String, Vec<&Cell<'_>>)> = Vec::new();
+fn kinds<'a>(cells: &'a [CellReplicates<'a>]) -> Vec<(String, Vec<&'a CellReplicates<'a>>)> {
+    let mut kinds: Vec<(String, Vec<&CellReplicates<'_>>)> = Vec::new();
     for cell in cells {
         let command = cell.load(&[]);
         match kinds.iter_mut().find(|(known, _)| *known == command) {
@@ -55,7 +56,7 @@ fn kinds<'a>(cells: &'a [Cell<'a>]) -> Vec<(String, Vec<&'a Cell<'a>>)> {
 }
 
 /// One sentence; `None` where no program was timed.
-pub fn times(cells: &[Cell<'_>]) -> Option<String> {
+pub fn times(cells: &[CellReplicates<'_>]) -> Option<String> {
     let kinds = kinds(cells);
     let told: Vec<String> = kinds.iter().filter_map(|(name, of)| time(name, of)).collect();
     let more = told.len().saturating_sub(TOLD) as u64;
@@ -68,7 +69,7 @@ pub fn times(cells: &[Cell<'_>]) -> Option<String> {
 }
 
 /// `make takes 12.3 s (12.1 s to 12.5 s) with 1 stream`.
-fn time(name: &str, cells: &[&Cell<'_>]) -> Option<String> {
+fn time(name: &str, cells: &[&CellReplicates<'_>]) -> Option<String> {
     let found = Fastest::program(cells)?;
     let told = words::time_of(&found.estimate.times(1e9), found.trials);
     let streams = words::streams(found.cell.settings.number(knob::STREAMS));

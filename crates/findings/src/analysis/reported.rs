@@ -16,7 +16,7 @@ use experiment::knob::{self, Settings};
 use experiment::measurement::reported::ReportedPath;
 use experiment::measurement::{Note, Record, Reported};
 use facts::inventory::server::Server;
-use judge::{Load, Part, Standing, Verdict, judge};
+use judge::{PartSaturation, PathVerdict, ReportedPathPart, ReportedThroughput, judge};
 use way::Machine;
 
 #[cfg(test)]
@@ -31,19 +31,19 @@ mod words;
 const QUESTION: &str = "bottleneck";
 
 /// A row of a text.
-pub struct Row<'a> {
+pub struct ReportedRow<'a> {
     pub(super) number: u32,
     pub(super) settings: &'a Settings,
     pub(super) reported: &'a Reported,
     notes: &'a [Note],
 }
 
-impl<'a> Row<'a> {
+impl<'a> ReportedRow<'a> {
     /// The row that a record is; `None` of what was measured here.
-    pub(super) fn of(record: &'a Record) -> Option<Row<'a>> {
+    pub(super) fn from_record(record: &'a Record) -> Option<ReportedRow<'a>> {
         // What a tool says of a trial of ours stands beside what we counted of it.
         let measurement = record.outcome.measurement().filter(|it| it.programs.is_none())?;
-        Some(Row {
+        Some(ReportedRow {
             number: record.trial.number,
             settings: &record.trial.settings,
             reported: measurement.reported.as_ref()?,
@@ -59,27 +59,27 @@ impl<'a> Row<'a> {
         }
     }
 
-    fn load(&self) -> Option<Load> {
+    fn load(&self) -> Option<ReportedThroughput> {
         let (figure, level) = self.reported.rate()?;
-        Some(Load { bytes_per_s: figure.value, level })
+        Some(ReportedThroughput { bytes_per_s: figure.value, level })
     }
 }
 
 /// A throughput whose way is known.
 struct Case<'a> {
-    row: &'a Row<'a>,
+    row: &'a ReportedRow<'a>,
     machine: &'a Machine,
     path: &'a DataPath,
-    load: Load,
-    parts: Vec<Part>,
-    standings: Vec<Standing>,
-    verdict: Verdict,
+    load: ReportedThroughput,
+    parts: Vec<ReportedPathPart>,
+    standings: Vec<PartSaturation>,
+    verdict: PathVerdict,
 }
 
 /// What holds each reported throughput, and what the figures tell by themselves; none where nothing
 /// was reported. `inventory` is the campaign's, with a `server` for each of its `configurations`.
 pub fn findings(records: &[Record], inventory: &Json) -> Vec<Finding> {
-    let rows: Vec<Row<'_>> = records.iter().filter_map(Row::of).collect();
+    let rows: Vec<ReportedRow<'_>> = records.iter().filter_map(ReportedRow::from_record).collect();
     if rows.is_empty() {
         return Vec::new();
     }
@@ -92,7 +92,7 @@ pub fn findings(records: &[Record], inventory: &Json) -> Vec<Finding> {
     findings
 }
 
-fn limits(rows: &[Row<'_>], inventory: &Json) -> Vec<Finding> {
+fn limits(rows: &[ReportedRow<'_>], inventory: &Json) -> Vec<Finding> {
     let machines = machines(inventory);
     let mut cases: Vec<Case<'_>> =
         rows.iter().filter_map(|row| case(row, rows, &machines)).collect();
@@ -110,7 +110,7 @@ fn limits(rows: &[Row<'_>], inventory: &Json) -> Vec<Finding> {
 
 /// The answer for the top of a report: who reported what. `None` where anything was measured here.
 pub fn answer(records: &[Record]) -> Option<Vec<String>> {
-    let rows: Vec<Row<'_>> = records.iter().filter_map(Row::of).collect();
+    let rows: Vec<ReportedRow<'_>> = records.iter().filter_map(ReportedRow::from_record).collect();
     if rows.is_empty() || rows.len() != records.len() {
         return None;
     }
@@ -194,15 +194,20 @@ pub(super) fn machines(inventory: &Json) -> Vec<Machine> {
     all.filter_map(machine).collect()
 }
 
-fn case<'a>(row: &'a Row<'a>, rows: &[Row<'a>], machines: &'a [Machine]) -> Option<Case<'a>> {
+fn case<'a>(
+    row: &'a ReportedRow<'a>,
+    rows: &[ReportedRow<'a>],
+    machines: &'a [Machine],
+) -> Option<Case<'a>> {
     // What one disk delivers alone is what the others are judged by.
     if row.reported.way == ReportedPath::Disks && row.disks() == Some(1) {
         return None;
     }
     let (machine, path) = placed(row, machines)?;
     let load = row.load()?;
-    let there =
-        |other: &&Row<'_>| placed(other, machines).is_some_and(|(_, way)| std::ptr::eq(way, path));
+    let there = |other: &&ReportedRow<'_>| {
+        placed(other, machines).is_some_and(|(_, way)| std::ptr::eq(way, path))
+    };
     let others = rows.iter().filter(there).filter_map(|other| Some(other.load()?.bytes_per_s));
     let parts = machine.parts(path, row, one_disk(row, rows), others.reduce(f64::max));
     let (standings, verdict) = judge(&parts, load);
@@ -211,22 +216,26 @@ fn case<'a>(row: &'a Row<'a>, rows: &[Row<'a>], machines: &'a [Machine]) -> Opti
 
 /// Takes a verdict back to what is left when its link turned out not to matter.
 fn doubt(case: &mut Case<'_>) {
-    let Verdict::Held(place) = case.verdict else { return };
-    let unknown =
-        |(place, standing): (usize, &Standing)| (*standing == Standing::Unknown).then_some(place);
+    let PathVerdict::Held(place) = case.verdict else { return };
+    let unknown = |(place, standing): (usize, &PartSaturation)| {
+        (*standing == PartSaturation::Unknown).then_some(place)
+    };
     let others = case.standings.iter().enumerate().filter_map(unknown);
-    case.verdict = Verdict::Unknown(std::iter::once(place).chain(others).collect());
+    case.verdict = PathVerdict::Unknown(std::iter::once(place).chain(others).collect());
 }
 
-fn placed<'a>(row: &Row<'_>, machines: &'a [Machine]) -> Option<(&'a Machine, &'a DataPath)> {
+fn placed<'a>(
+    row: &ReportedRow<'_>,
+    machines: &'a [Machine],
+) -> Option<(&'a Machine, &'a DataPath)> {
     let named = row.reported.configuration.as_deref()?;
     let machine = machines.iter().find(|machine| machine.name == named)?;
     Some((machine, machine.way(row)?))
 }
 
 /// What one disk of the same model was reported to deliver alone: least and most.
-fn one_disk(row: &Row<'_>, rows: &[Row<'_>]) -> Option<(f64, f64)> {
-    let same = |other: &&Row<'_>| {
+fn one_disk(row: &ReportedRow<'_>, rows: &[ReportedRow<'_>]) -> Option<(f64, f64)> {
+    let same = |other: &&ReportedRow<'_>| {
         other.reported.way == ReportedPath::Disks
             && other.disks() == Some(1)
             && other.settings.get(knob::DISK_MODEL) == row.settings.get(knob::DISK_MODEL)
@@ -239,17 +248,17 @@ fn one_disk(row: &Row<'_>, rows: &[Row<'_>]) -> Option<(f64, f64)> {
 
 /// Throughputs from disks of which the text does not tell the way, or the machine is not known: one
 /// finding for all that stand in one place for one reason.
-fn wayless(rows: &[Row<'_>], machines: &[Machine]) -> Vec<Finding> {
-    let mut together: Vec<(String, Vec<&Row<'_>>)> = Vec::new();
+fn wayless(rows: &[ReportedRow<'_>], machines: &[Machine]) -> Vec<Finding> {
+    let mut together: Vec<(String, Vec<&ReportedRow<'_>>)> = Vec::new();
     for row in rows {
         let Some(why) = why_wayless(row, machines) else { continue };
-        let place = |of: &Row<'_>| of.reported.place == row.reported.place;
+        let place = |of: &ReportedRow<'_>| of.reported.place == row.reported.place;
         match together.iter_mut().find(|(known, of)| *known == why && place(of[0])) {
             Some((_, of)) => of.push(row),
             None => together.push((why, vec![row])),
         }
     }
-    let finding = |(why, of): &(String, Vec<&Row<'_>>)| {
+    let finding = |(why, of): &(String, Vec<&ReportedRow<'_>>)| {
         let (lead, them) = match &of[..] {
             [row] => (words::lead(row, None), "it"),
             several => (words::lead_of_several(several), "each of them"),
@@ -263,7 +272,7 @@ fn wayless(rows: &[Row<'_>], machines: &[Machine]) -> Vec<Finding> {
 }
 
 /// Why the way of a throughput from disks is not known; `None` where it is, or none was reported.
-fn why_wayless(row: &Row<'_>, machines: &[Machine]) -> Option<String> {
+fn why_wayless(row: &ReportedRow<'_>, machines: &[Machine]) -> Option<String> {
     let told = row.reported.way == ReportedPath::Disks && row.disks() != Some(1);
     row.load().filter(|_| told && placed(row, machines).is_none())?;
     Some(match &row.reported.configuration {

@@ -2,7 +2,7 @@
 
 use super::curve::{Curve, alike, curves};
 use super::same;
-use super::{Asked, Finding, Question, command, words};
+use super::{AnalysisInput, Finding, Question, command, words};
 use base::stats::knee::{Knee, Scaling, scaling};
 use base::stats::profile::Level;
 use base::stats::usl::{Law, Peak, law};
@@ -41,7 +41,7 @@ fn figure(curve: &Curve<'_>) -> &'static str {
     }
 }
 
-fn answer(asked: &Asked<'_>) -> Vec<Finding> {
+fn answer(asked: &AnalysisInput<'_>) -> Vec<Finding> {
     let curves = curves(asked.records, "streams");
     let mut findings = Vec::new();
     for curve in &curves {
@@ -341,7 +341,7 @@ mod tests {
         add(4, &[99, 110, 121]);
         add(16, &[54, 60, 66]);
         add(64, &[27, 30, 33]);
-        let found = answer(&Asked::of(&records));
+        let found = answer(&AnalysisInput::from_records(&records));
         let says = |it: &Finding, what: &str| it.claim.contains(what);
         assert!(says(&found[0], "collapses beyond 4 streams"), "{found:#?}");
         assert_eq!(found[0].severity, Severity::Warning);
@@ -361,7 +361,7 @@ mod tests {
                 scene.record(number as u32 + 1)
             };
             let records: Vec<_> = all.enumerate().map(record).collect();
-            let found = answer(&Asked::of(&records));
+            let found = answer(&AnalysisInput::from_records(&records));
             assert!(found.iter().any(|it| it.claim.contains(says)), "{says}: {found:#?}");
         }
     }

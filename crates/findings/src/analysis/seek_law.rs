@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use super::curve::{Curve, curves};
-use super::{Asked, Finding, Question, words};
+use super::{AnalysisInput, Finding, Question, words};
 use base::stats::profile::Level;
 use base::stats::seek::{self, Bound, Described};
 use base::stats::{Estimate, Interval, mean_interval};
@@ -42,7 +42,7 @@ pub struct SeekLaw {
     /// Operations in flight, of all streams together.
     pub in_flight: f64,
     /// In ascending order of size.
-    pub points: Vec<Point>,
+    pub points: Vec<BlockSizePoint>,
     /// The law; `None` where it does not describe the times.
     pub law: Option<Law>,
     /// How the operations compare with what disks that turn can do; `None` where that is not known,
@@ -50,9 +50,9 @@ pub struct SeekLaw {
     pub turning: Option<Turning>,
 }
 
-/// Operations of one size.
+/// What operations of one block size took.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Point {
+pub struct BlockSizePoint {
     /// Their size, bytes.
     pub block_size_bytes: f64,
     /// The time of one, ns, with Student's interval between trials.
@@ -122,7 +122,7 @@ pub fn fit(curve: &Curve<'_>) -> Option<Fit> {
 }
 
 /// Every random load of which sizes enough were measured, whether it follows the law or not.
-pub fn laws(asked: &Asked<'_>) -> Vec<SeekLaw> {
+pub fn laws(asked: &AnalysisInput<'_>) -> Vec<SeekLaw> {
     let drives = drives(asked);
     let random = curves(asked.records, "block-size").into_iter();
     let random = random.filter(|curve| is_random(curve.settings));
@@ -132,7 +132,7 @@ pub fn laws(asked: &Asked<'_>) -> Vec<SeekLaw> {
 fn of_curve(curve: &Curve<'_>, fit: Fit, drives: &[Drive]) -> SeekLaw {
     let point = |level: &Level| {
         let time_ns = mean_interval(&level.values)?.not_negative();
-        Some(Point { block_size_bytes: level.at, time_ns })
+        Some(BlockSizePoint { block_size_bytes: level.at, time_ns })
     };
     let law = fit.law();
     SeekLaw {
@@ -160,7 +160,7 @@ fn times(curve: &Curve<'_>) -> Vec<Level> {
 }
 
 /// The drives of the machine that the trials ran on.
-fn drives(asked: &Asked<'_>) -> Vec<Drive> {
+fn drives(asked: &AnalysisInput<'_>) -> Vec<Drive> {
     let drives = asked.inventory.get("server").and_then(|server| server.get("drives"));
     drives.and_then(|drives| serde_json::from_value(drives.clone()).ok()).unwrap_or_default()
 }
@@ -196,7 +196,7 @@ fn turning(curve: &Curve<'_>, law: &Law, drives: &[Drive]) -> Option<Turning> {
     })
 }
 
-fn answer(asked: &Asked<'_>) -> Vec<Finding> {
+fn answer(asked: &AnalysisInput<'_>) -> Vec<Finding> {
     laws(asked).into_iter().map(finding).collect()
 }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::reported::way::Machine;
-use super::reported::{Row, machines};
+use super::reported::{ReportedRow, machines};
 use experiment::measurement::Record;
 use facts::bandwidth::Bandwidth;
 use facts::inventory::server::Server;
@@ -29,14 +29,14 @@ mod tests;
 
 pub use binds::Binds;
 pub use cost::{Cost, Prices};
-pub use joined::{Source, Unjoined, size_of_several};
-pub use rate::{Need, Rate};
+pub use joined::{SizingCampaign, Unjoined, size_of_several};
+pub use rate::{PartRate, PartsNeeded};
 pub use reported::Expected;
 pub use slots::Slots;
 
-/// What is asked.
+/// What a sizing is asked for: a throughput in bytes per second, and what bounds the answer.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct SizingRequest {
     /// From disks to the network, bytes per second; above 0.
     pub throughput_bytes_per_s: f64,
     /// Disks that a controller takes; `None` counts those behind it in the inventory.
@@ -67,18 +67,18 @@ pub struct Sizing {
     /// Where the rates come from.
     pub basis: Basis,
     /// Controllers.
-    pub controllers: Need,
+    pub controllers: PartsNeeded,
     /// Disks, at the rate that each had behind a controller that it shared; where none did, at that
     /// of a disk alone.
-    pub disks: Need,
+    pub disks: PartsNeeded,
     /// Disks, if each gave what it gave alone.
-    pub disks_alone: Need,
+    pub disks_alone: PartsNeeded,
     /// Disks, if every port of the controllers were filled.
     pub disks_filled: Option<Filled>,
     /// Disks that hold the capacity that was asked for.
     pub disks_capacity: Option<Capacity>,
     /// Network cards.
-    pub nics: Need,
+    pub nics: PartsNeeded,
     /// Slots for the cards.
     pub slots: Slots,
     /// What binds first.
@@ -122,10 +122,10 @@ pub struct Capacity {
 /// What the records and the inventory say.
 #[derive(Debug, Default)]
 struct Facts {
-    controllers: Vec<Rate>,
-    shared_disks: Vec<Rate>,
-    lone_disks: Vec<Rate>,
-    nics: Vec<Rate>,
+    controllers: Vec<PartRate>,
+    shared_disks: Vec<PartRate>,
+    lone_disks: Vec<PartRate>,
+    nics: Vec<PartRate>,
     /// Why there are none, where there are none.
     no_controllers: String,
     no_disks: String,
@@ -137,8 +137,8 @@ struct Facts {
 
 /// Answers it from the records of one campaign and the campaign's inventory. Trials over a network
 /// need their counters, to tell which card they went through.
-pub fn size(records: &[Record], inventory: &Json, asked: &Asked) -> Sizing {
-    let rows: Vec<Row<'_>> = records.iter().filter_map(Row::of).collect();
+pub fn size(records: &[Record], inventory: &Json, asked: &SizingRequest) -> Sizing {
+    let rows: Vec<ReportedRow<'_>> = records.iter().filter_map(ReportedRow::from_record).collect();
     let of_others = !rows.is_empty() && rows.len() == records.len();
     let (basis, machines) = match of_others {
         true => (Basis::Reported, machines(inventory)),
@@ -158,15 +158,15 @@ fn sizing(
     machines: &[Machine],
     basis: Basis,
     expected: Option<Expected>,
-    asked: &Asked,
+    asked: &SizingRequest,
 ) -> Sizing {
     let target = asked.throughput_bytes_per_s;
     let Facts { shared_disks, lone_disks, disk_bytes, mut notes, .. } = facts;
-    let controllers = Need::of(target, facts.controllers, &facts.no_controllers);
-    let nics = Need::of(target, facts.nics, &facts.no_nics);
+    let controllers = PartsNeeded::for_target(target, facts.controllers, &facts.no_controllers);
+    let nics = PartsNeeded::for_target(target, facts.nics, &facts.no_nics);
     let shared = if shared_disks.is_empty() { lone_disks.clone() } else { shared_disks };
-    let disks = Need::of(target, shared, &facts.no_disks);
-    let disks_alone = Need::of(target, lone_disks, "no disk was read alone");
+    let disks = PartsNeeded::for_target(target, shared, &facts.no_disks);
+    let disks_alone = PartsNeeded::for_target(target, lone_disks, "no disk was read alone");
     let best = controllers.best().or(nics.best());
     let machine = best.map_or(machines.first(), |rate| machines.get(rate.machine));
     let slots = slots::slots(machine, &controllers, &nics);
@@ -203,7 +203,7 @@ fn own(inventory: &Json) -> Vec<Machine> {
 }
 
 /// All ports of the controllers filled; `None` where neither is known.
-fn filled(controllers: &Need, typed: Option<u64>) -> Option<Filled> {
+fn filled(controllers: &PartsNeeded, typed: Option<u64>) -> Option<Filled> {
     let seen = controllers.best()?.ends.filter(|ends| *ends > 0);
     let (ports, from) = match (typed, seen) {
         (Some(ports), _) => (ports, "as given by --ports".to_owned()),
@@ -220,7 +220,7 @@ fn filled(controllers: &Need, typed: Option<u64>) -> Option<Filled> {
     })
 }
 
-fn capacity(capacity_bytes: u64, measured: Option<u64>, asked: &Asked) -> Capacity {
+fn capacity(capacity_bytes: u64, measured: Option<u64>, asked: &SizingRequest) -> Capacity {
     let disk_bytes = asked.disk_bytes.or(measured).filter(|bytes| *bytes > 0);
     let from = match (asked.disk_bytes, disk_bytes) {
         (Some(_), _) => "as given by --disk-capacity",
@@ -236,7 +236,7 @@ fn capacity(capacity_bytes: u64, measured: Option<u64>, asked: &Asked) -> Capaci
 }
 
 /// That several give several times as much is a claim of its own, where none were used at once.
-fn assumed(need: &Need, what: &str) -> Option<String> {
+fn assumed(need: &PartsNeeded, what: &str) -> Option<String> {
     let several = need.value.is_some_and(|count| count > 1);
     let shown = need.rates.iter().any(|rate| rate.cards > 1);
     (several && !shown).then(|| {

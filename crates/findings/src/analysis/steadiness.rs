@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::curve::{Cell, cells};
+use super::curve::{CellReplicates, cells};
 use super::{Finding, Question, command, words};
 use base::stats::Estimate;
 use base::value::{bytes, counted, duration, percent};
@@ -33,7 +33,7 @@ const LOADS_MAX: usize = 2;
 const RUN_IN: f64 = 0.2;
 
 /// One trial with how its rate went, where that is known.
-struct Trial<'a> {
+struct SteadinessTrial<'a> {
     record: &'a Record,
     steady: Steady,
     settling: Option<Settling>,
@@ -41,14 +41,14 @@ struct Trial<'a> {
 }
 
 /// The trials of one load.
-struct Load<'a> {
-    cell: &'a Cell<'a>,
-    trials: Vec<Trial<'a>>,
+struct SteadinessLoad<'a> {
+    cell: &'a CellReplicates<'a>,
+    trials: Vec<SteadinessTrial<'a>>,
 }
 
 fn answer(records: &[Record]) -> Vec<Finding> {
     let cells = cells(records);
-    let loads: Vec<Load<'_>> = cells.iter().map(Load::of).collect();
+    let loads: Vec<SteadinessLoad<'_>> = cells.iter().map(SteadinessLoad::of).collect();
     let mut findings: Vec<Finding> = how_many(&loads).into_iter().collect();
     findings.extend(unsettled(&loads));
     findings.extend(run_in(&loads));
@@ -59,7 +59,7 @@ fn answer(records: &[Record]) -> Vec<Finding> {
 
 /// How many had settled, and why others were not tested. Nothing where none was tested: the answer
 /// at the top of a report says that.
-fn how_many(loads: &[Load<'_>]) -> Option<Finding> {
+fn how_many(loads: &[SteadinessLoad<'_>]) -> Option<Finding> {
     let (mut settled, mut tested) = (0, Vec::new());
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     for trial in loads.iter().flat_map(|load| &load.trials) {
@@ -91,11 +91,11 @@ fn how_many(loads: &[Load<'_>]) -> Option<Finding> {
 }
 
 /// The loads that went furthest without settling.
-fn unsettled(loads: &[Load<'_>]) -> Vec<Finding> {
-    let mut found: Vec<(f64, &Load<'_>, Vec<&Trial<'_>>)> = Vec::new();
+fn unsettled(loads: &[SteadinessLoad<'_>]) -> Vec<Finding> {
+    let mut found: Vec<(f64, &SteadinessLoad<'_>, Vec<&SteadinessTrial<'_>>)> = Vec::new();
     for load in loads {
-        let restless = |trial: &&Trial<'_>| trial.steady == Steady::Tested(false);
-        let trials: Vec<&Trial<'_>> = load.trials.iter().filter(restless).collect();
+        let restless = |trial: &&SteadinessTrial<'_>| trial.steady == Steady::Tested(false);
+        let trials: Vec<&SteadinessTrial<'_>> = load.trials.iter().filter(restless).collect();
         let moved = trials.iter().filter_map(|trial| Some(distance(trial.settling.as_ref()?)));
         if let Some(most) = moved.max_by(f64::total_cmp) {
             found.push((most, load, trials));
@@ -136,7 +136,7 @@ fn distance(of: &Settling) -> f64 {
 }
 
 /// Which way a rate that had not settled went.
-fn way(of: &Settling, load: &Load<'_>) -> String {
+fn way(of: &Settling, load: &SteadinessLoad<'_>) -> String {
     let rate = |bytes_per_s: f64| load.rate(bytes_per_s);
     let sure = of.change.and_then(|change| change.interval).filter(|ends| !ends.covers(0.0));
     match (sure, of.change) {
@@ -164,8 +164,8 @@ fn way(of: &Settling, load: &Load<'_>) -> String {
 }
 
 /// The load that took longest to settle, of those that had.
-fn run_in(loads: &[Load<'_>]) -> Option<Finding> {
-    let late = |load: &Load<'_>| -> Option<(u64, usize)> {
+fn run_in(loads: &[SteadinessLoad<'_>]) -> Option<Finding> {
+    let late = |load: &SteadinessLoad<'_>| -> Option<(u64, usize)> {
         let of = load.trials.iter().filter(|trial| trial.steady == Steady::Tested(true));
         let settled: Vec<&Settling> = of.filter_map(|trial| trial.settling.as_ref()).collect();
         let from_afar = |it: &&&Settling| (it.first / it.last.0 - 1.0).abs() > RUN_IN;
@@ -183,16 +183,16 @@ fn run_in(loads: &[Load<'_>]) -> Option<Finding> {
         duration(longest as f64),
         counted(load.trials.len() as u64, "trial")
     );
-    let all: Vec<&Trial<'_>> = load.trials.iter().collect();
+    let all: Vec<&SteadinessTrial<'_>> = load.trials.iter().collect();
     Some(Finding::info(QUESTION.name, claim, numbers(&all)))
 }
 
 /// Where writing fell: the loads that fell furthest.
-fn falls(loads: &[Load<'_>]) -> Vec<Finding> {
-    let fall = |trial: &Trial<'_>| trial.settling.as_ref()?.fall.clone();
-    let mut found: Vec<(f64, &Load<'_>, Vec<&Trial<'_>>)> = Vec::new();
+fn falls(loads: &[SteadinessLoad<'_>]) -> Vec<Finding> {
+    let fall = |trial: &SteadinessTrial<'_>| trial.settling.as_ref()?.fall.clone();
+    let mut found: Vec<(f64, &SteadinessLoad<'_>, Vec<&SteadinessTrial<'_>>)> = Vec::new();
     for load in loads {
-        let trials: Vec<&Trial<'_>> =
+        let trials: Vec<&SteadinessTrial<'_>> =
             load.trials.iter().filter(|trial| fall(trial).is_some()).collect();
         let ratios = trials.iter().filter_map(|trial| fall(trial));
         let ratios = ratios.map(|it| it.after.value / it.before.value);
@@ -241,19 +241,23 @@ fn falls(loads: &[Load<'_>]) -> Vec<Finding> {
 }
 
 /// What to type to run a load until it has settled.
-fn steady_run(load: &Load<'_>) -> Option<String> {
+fn steady_run(load: &SteadinessLoad<'_>) -> Option<String> {
     command::again(load.cell.settings, &[("stop", "steady"), ("at-most", "10m")])
 }
 
 /// Where something that had been saved up was used: the loads that fell furthest, but for those of
 /// which [`falls`] tells.
-fn bursts(loads: &[Load<'_>]) -> Vec<Finding> {
-    let burst = |trial: &Trial<'_>| trial.start.filter(|it| it.rest.is_none() && it.is_faster());
-    let mut found: Vec<(f64, &Load<'_>, Vec<&Trial<'_>>)> = Vec::new();
+fn bursts(loads: &[SteadinessLoad<'_>]) -> Vec<Finding> {
+    let burst =
+        |trial: &SteadinessTrial<'_>| trial.start.filter(|it| it.rest.is_none() && it.is_faster());
+    let mut found: Vec<(f64, &SteadinessLoad<'_>, Vec<&SteadinessTrial<'_>>)> = Vec::new();
     for load in loads {
-        let fell = |trial: &Trial<'_>| trial.settling.as_ref().is_some_and(|it| it.fall.is_some());
+        let fell = |trial: &SteadinessTrial<'_>| {
+            trial.settling.as_ref().is_some_and(|it| it.fall.is_some())
+        };
         let all = load.trials.iter();
-        let trials: Vec<&Trial<'_>> = all.filter(|trial| burst(trial).is_some()).collect();
+        let trials: Vec<&SteadinessTrial<'_>> =
+            all.filter(|trial| burst(trial).is_some()).collect();
         let ratios = trials.iter().filter_map(|trial| burst(trial)).map(|it| it.after / it.before);
         if let Some(least) = ratios.min_by(f64::total_cmp)
             && !load.trials.iter().any(fell)
@@ -288,15 +292,15 @@ fn bursts(loads: &[Load<'_>]) -> Vec<Finding> {
     told.collect()
 }
 
-impl<'a> Load<'a> {
-    fn of(cell: &'a Cell<'a>) -> Load<'a> {
+impl<'a> SteadinessLoad<'a> {
+    fn of(cell: &'a CellReplicates<'a>) -> SteadinessLoad<'a> {
         let trial = |record: &&'a Record| {
             let (measurement, settings) = (record.outcome.measurement()?, &record.trial.settings);
             let (steady, settling) =
                 (steady(measurement, settings), settling(measurement, settings));
-            Some(Trial { record, steady, settling, start: start(measurement) })
+            Some(SteadinessTrial { record, steady, settling, start: start(measurement) })
         };
-        Load { cell, trials: cell.records.iter().filter_map(trial).collect() }
+        SteadinessLoad { cell, trials: cell.records.iter().filter_map(trial).collect() }
     }
 
     fn label(&self) -> String {
@@ -313,6 +317,6 @@ impl<'a> Load<'a> {
     }
 }
 
-fn numbers(trials: &[&Trial<'_>]) -> Vec<u32> {
+fn numbers(trials: &[&SteadinessTrial<'_>]) -> Vec<u32> {
     trials.iter().map(|trial| trial.record.trial.number).collect()
 }

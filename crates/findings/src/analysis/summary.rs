@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use super::bottleneck;
-use super::curve::{Cell, cells};
+use super::curve::{CellReplicates, cells};
 use super::{Finding, Severity};
 use base::stats::Estimate;
 use experiment::campaign::Campaign;
@@ -30,7 +30,7 @@ pub use self::core::{CORE, CoreFigure};
 pub use longer::readvise;
 pub use short::shortened;
 pub use subject::{about, subject, when};
-pub use trust::{Confidence, Level, confidence};
+pub use trust::{Confidence, TrustLevel, confidence};
 
 /// The first screen has no more findings than this.
 pub const FINDINGS_MAX: usize = 5;
@@ -140,7 +140,7 @@ pub fn summary(
 ) -> Summary {
     let cells = cells(records);
     let mut figures: Vec<SummaryFigure> =
-        CORE.iter().filter_map(|one| one.of(&cells, computed)).collect();
+        CORE.iter().filter_map(|one| one.compute(&cells, computed)).collect();
     if figures.is_empty() {
         figures = of_groups::figures(&cells);
     }
@@ -151,7 +151,7 @@ pub fn summary(
         when: when(campaign, records),
         confidence,
         said: said.to_vec(),
-        findings: short::of(findings, &figures, limit.as_ref(), campaign),
+        findings: short::short_findings(findings, &figures, limit.as_ref(), campaign),
         figures,
         limit,
     }
@@ -165,7 +165,7 @@ pub fn so_far(records: &[Record]) -> Vec<SummaryFigure> {
         let makes = cell.settings.get(knob::ACCESS) == Some(Access::Write);
         !makes || cell.settings.get(knob::DIRECT)
     });
-    CORE.iter().filter_map(|one| one.of(&cells, &computed)).collect()
+    CORE.iter().filter_map(|one| one.compute(&cells, &computed)).collect()
 }
 
 impl Summary {
@@ -178,7 +178,7 @@ impl Summary {
 }
 
 /// Where the bytes of a figure came from, where that is not where they should have.
-fn caveat(cell: &Cell<'_>) -> String {
+fn caveat(cell: &CellReplicates<'_>) -> String {
     let astray = cell.records.iter().filter_map(|record| super::curve::stray(record));
     let verdicts: Vec<Verdict> = astray.map(|(verdict, _)| verdict).collect();
     let Some(first) = verdicts.first() else { return String::new() };
@@ -197,16 +197,16 @@ fn caveat(cell: &Cell<'_>) -> String {
 
 /// Of these cells those that can be shown by the rate `name`: where some have it of the right
 /// place, a faster one that a cache served is none of them.
-fn candidates<'a, 'b>(cells: &[&'a Cell<'b>], name: &str) -> Vec<&'a Cell<'b>> {
+fn candidates<'a, 'b>(cells: &[&'a CellReplicates<'b>], name: &str) -> Vec<&'a CellReplicates<'b>> {
     let have = cells.iter().copied().filter(|cell| !cell.values(name).is_empty());
-    let have: Vec<&Cell<'_>> = have.collect();
-    let sure: Vec<&Cell<'_>> =
+    let have: Vec<&CellReplicates<'_>> = have.collect();
+    let sure: Vec<&CellReplicates<'_>> =
         have.iter().copied().filter(|cell| caveat(cell).is_empty()).collect();
     if sure.is_empty() { have } else { sure }
 }
 
 /// That flash was not written through before, which makes it faster than it stays.
-fn remark(cell: &Cell<'_>) -> String {
+fn remark(cell: &CellReplicates<'_>) -> String {
     let mut notes = cell.records.iter().flat_map(|record| notes_of(record).to_vec());
     match notes.any(|note| note.kind == "not-preconditioned") {
         true => "not preconditioned".to_owned(),

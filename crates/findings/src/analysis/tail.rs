@@ -90,7 +90,7 @@ fn ratios(trials: &[Latencies<'_>], place: usize) -> Vec<f64> {
 }
 
 /// Replicates of one load whose bytes came from one place.
-struct Load<'a> {
+struct TailLoad<'a> {
     label: String,
     verdict: Verdict,
     trials: Vec<Latencies<'a>>,
@@ -102,17 +102,17 @@ struct Load<'a> {
 /// The load with the longest tail, of those whose bytes did not come from memory; of memory where
 /// there is nothing else.
 fn longest(records: &[Record]) -> Option<Finding> {
-    let mut loads: Vec<Load<'_>> = Vec::new();
+    let mut loads: Vec<TailLoad<'_>> = Vec::new();
     for cell in cells(records) {
         for (verdict, of) in by_origin(&cell.records) {
             let trials: Vec<Latencies<'_>> = of.into_iter().filter_map(latencies).collect();
             let Some(place) = common(&trials).filter(|_| !trials.is_empty()) else { continue };
             let Some(times) = in_logs(&ratios(&trials, place)) else { continue };
             let label = cell.load(&["block-size", "queue-depth", "streams"]);
-            loads.push(Load { label, verdict, trials, place, times });
+            loads.push(TailLoad { label, verdict, trials, place, times });
         }
     }
-    let of_memory = |load: &Load<'_>| matches!(load.verdict, Verdict::Cache | Verdict::Memory);
+    let of_memory = |load: &TailLoad<'_>| matches!(load.verdict, Verdict::Cache | Verdict::Memory);
     if !loads.iter().all(of_memory) {
         loads.retain(|load| !of_memory(load));
     }
@@ -155,7 +155,7 @@ fn pooled(trials: &[Latencies<'_>], figure: &str) -> Option<f64> {
 
 /// The tail over the median as they are told, with the interval between the trials. Histograms are
 /// put together for what is told alone: there may be 100 000 trials.
-fn times_of(load: &Load<'_>) -> Option<Estimate> {
+fn times_of(load: &TailLoad<'_>) -> Option<Estimate> {
     let all = pooled(&load.trials, TAILS[load.place].2)? / pooled(&load.trials, MEDIAN)?;
     Some(load.times.times(all / load.times.value))
 }

@@ -1,7 +1,7 @@
 //! Planted truth: whole simulated campaigns, of which the analysis must find what was planted, with
 //! intervals that cover it, and claim nothing else.
 
-use super::{Asked, Finding, Severity, answer, findings};
+use super::{AnalysisInput, Finding, Severity, answer, findings};
 use base::stats::Interval;
 use base::stats::testing::{Coverage, Random, null_limit, seeds};
 use engines::engine::testing::{campaign, light_campaign, settings};
@@ -96,7 +96,7 @@ fn the_planted_knee_is_found_and_no_collapse_beyond_it() {
         let capacity = mb_per_s(knee * 50.0);
         let changes = [LOAD, &[("sim-stream-rate", "50MB/s"), ("sim-capacity", &capacity)]];
         let records = campaign(&cells("streams", STREAMS, &changes.concat()), 3, seed);
-        let found = findings(&Asked::of(&records));
+        let found = findings(&AnalysisInput::from_records(&records));
         let scaling = of(&found, "scaling");
         match printed(&scaling[0].claim, "up to ") {
             Some(interval) => coverage.add(Some(interval), knee),
@@ -107,7 +107,7 @@ fn the_planted_knee_is_found_and_no_collapse_beyond_it() {
         // The same truth, planted in operations on names and in transactions.
         let rates = [("tree", "operations/s"), ("mail", "transactions/s")];
         for (engine, unit) in rates.into_iter().filter(|_| seed < 25) {
-            let found = findings(&Asked::of(&of_another(engine, &records)));
+            let found = findings(&AnalysisInput::from_records(&of_another(engine, &records)));
             let others = of(&found, "scaling");
             assert_eq!(others.len(), scaling.len(), "{others:?}");
             assert!(others[0].claim.contains(unit), "{}", others[0].claim);
@@ -128,7 +128,7 @@ fn a_planted_collapse_is_a_warning() {
         let collapse = [("sim-collapse", "0.008")];
         let changes = [LOAD, &planted, &collapse].concat();
         let records = light_campaign(&cells("streams", STREAMS, &changes), 3, seed);
-        let found = findings(&Asked::of(&records));
+        let found = findings(&AnalysisInput::from_records(&records));
         let warned = of(&found, "scaling").into_iter().any(|finding| {
             let falls = [" falls beyond ", " collapses beyond "];
             let is_told = falls.iter().any(|it| finding.claim.contains(it));
@@ -165,7 +165,7 @@ fn law(seed: u64, contention: f64, coherency: f64) -> Option<String> {
         ("sim-coherency", &coherency),
     ];
     let records = light_campaign(&cells("streams", STREAMS, &[LOAD, &planted].concat()), 3, seed);
-    let found = findings(&Asked::of(&records));
+    let found = findings(&AnalysisInput::from_records(&records));
     let mut scaling = of(&found, "scaling").into_iter();
     Some(scaling.find(|finding| finding.claim.contains("Universal Scalability"))?.claim.clone())
 }
@@ -216,7 +216,7 @@ fn a_flat_curve_gets_no_law_and_no_cost_is_negative() {
     for seed in seeds() {
         let flat = [("sim-stream-rate", "50MB/s"), ("sim-capacity", "40MB/s")];
         let records = light_campaign(&cells("streams", STREAMS, &[LOAD, &flat].concat()), 3, seed);
-        let found = findings(&Asked::of(&records));
+        let found = findings(&AnalysisInput::from_records(&records));
         let scaling = of(&found, "scaling");
         let has = |word: &str| scaling.iter().any(|finding| finding.claim.contains(word));
         assert!(!(has("1 stream already") && has("Universal")), "seed {seed}: {scaling:#?}");
@@ -235,7 +235,7 @@ fn where_the_data_bound_no_knee_none_is_claimed() {
         ] {
             let changes = [LOAD, &[("sim-stream-rate", "50MB/s"), ("sim-capacity", capacity)]];
             let records = light_campaign(&cells("streams", STREAMS, &changes.concat()), 3, seed);
-            let found = findings(&Asked::of(&records));
+            let found = findings(&AnalysisInput::from_records(&records));
             let said = &of(&found, "scaling")[0].claim;
             let flat = place == 1 && said.contains("gains from more than 1 stream is not decided");
             claims[place] += u32::from(!said.contains(word) && !flat);
@@ -266,7 +266,7 @@ fn one_stream_gives_all_it_has_where_that_is_shown_and_nowhere_else() {
             let changes = [LOAD, &limits, &noise].concat();
             let plan = cells("streams", &["1", "2", "4", "8", "32"], &changes);
             let records = light_campaign(&plan, replicates, seed);
-            let found = findings(&Asked::of(&records));
+            let found = findings(&AnalysisInput::from_records(&records));
             of(&found, "scaling")[0].claim.contains("1 stream already")
         };
         // A stream alone gets 100 MB/s at most, and all together so many times as much.
@@ -290,7 +290,7 @@ fn the_depth_from_which_only_latency_grows_is_found() {
         let levels = ["1", "2", "4", "8", "16", "32", "64", "128"];
         let records =
             light_campaign(&cells("queue-depth", &levels, &[&device[..], &load].concat()), 3, seed);
-        let found = findings(&Asked::of(&records));
+        let found = findings(&AnalysisInput::from_records(&records));
         let claim = &of(&found, "depth")[0].claim;
         coverage.add(printed(claim, "up to queue depth "), depth);
         let open = claim.contains("may go on growing");
@@ -314,7 +314,7 @@ fn the_half_bandwidth_block_size_is_found() {
         let device = [("sim-service-time", "1ms"), ("sim-stream-rate", &rate)];
         let levels = ["4KiB", "16KiB", "64KiB", "256KiB", "1MiB"];
         let records = light_campaign(&cells("block-size", &levels, &device), 3, seed);
-        let found = findings(&Asked::of(&records));
+        let found = findings(&AnalysisInput::from_records(&records));
         let claim = &of(&found, "block-size")[0].claim;
         let interval = printed_bytes(claim).map(|(low, high)| Interval { low, high });
         coverage.add(interval, half);
@@ -361,7 +361,7 @@ fn what_memory_gains_is_found_and_no_gain_is_claimed_where_there_is_none() {
             let changes = [&load[..], &planted].concat();
             let plan = cells("cold", &["true", "false"], &changes);
             let records = light_campaign(&plan, replicates, seed);
-            of(&findings(&Asked::of(&records)), "cache")[0].claim.clone()
+            of(&findings(&AnalysisInput::from_records(&records)), "cache")[0].claim.clone()
         };
         coverage.add(printed(&compare(&mb_per_s(truth * 1000.0), 3), " times"), truth);
         let same = compare("1000MB/s", 6);
@@ -382,7 +382,7 @@ fn the_gap_between_accepted_and_durable_is_found_where_a_cache_was_planted() {
         let write = |cache: &str| {
             let load = [("access", "write"), ("streams", "8"), ("sim-write-cache", cache)];
             let records = light_campaign(&cells("queue-depth", &["4"], &load), 3, seed);
-            of(&findings(&Asked::of(&records)), "durability")[0].clone()
+            of(&findings(&AnalysisInput::from_records(&records)), "durability")[0].clone()
         };
         // 100 to 500 MB are still in the cache after 0.5 s, and drain at 1 GB/s.
         let held = Random::new(seed).between(100e6, 500e6);
@@ -416,7 +416,7 @@ fn two_directories_share_a_limit_only_where_one_was_planted() {
                     all.push((group, settings));
                 }
             }
-            let found = findings(&Asked::of(&light_campaign(&all, 3, seed)));
+            let found = findings(&AnalysisInput::from_records(&light_campaign(&all, 3, seed)));
             let scaling = of(&found, "scaling");
             let claim = scaling.iter().find(|finding| finding.claim.contains("at once gives"));
             wrong[place] += u32::from(claim.unwrap().claim.contains("share a limit") != shared);
@@ -434,7 +434,7 @@ fn small_campaign() -> Vec<Record> {
 fn a_device_cache_is_told_and_its_figures_are_not_called_the_devices() {
     let planted = [("second-pass", "true"), ("sim-device-cache", "64GiB")];
     let records = campaign(&cells("streams", &["4", "8"], &[LOAD, &planted].concat()), 2, 1);
-    let found = findings(&Asked::of(&records));
+    let found = findings(&AnalysisInput::from_records(&records));
     let told = of(&found, "cache");
     assert!(told[0].claim.contains("cache behind the kernel"), "{told:?}");
     assert_eq!(told[0].evidence.len(), 4);
@@ -486,7 +486,7 @@ fn notes_are_grouped_and_failures_are_results() {
     }
     records[4].outcome = Outcome::Failed("cannot read x: Input/output error".into());
     records[5].outcome = Outcome::Skipped("no room".into());
-    let found = findings(&Asked::of(&records));
+    let found = findings(&AnalysisInput::from_records(&records));
     let notes = of(&found, "notes");
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(notes[0].claim.starts_with("2 of 4 trials have the note `stolen`"), "{notes:?}");
@@ -515,7 +515,7 @@ fn what_is_the_same_is_told_once() {
         };
         let plan: Vec<_> = directories.iter().flat_map(of).collect();
         let records = campaign(&plan, 2, 1);
-        let found = findings(&Asked::of(&records));
+        let found = findings(&AnalysisInput::from_records(&records));
         let [fast, ..] = answer(&records, &found);
         (fast, found)
     };
@@ -533,7 +533,8 @@ fn what_is_the_same_is_told_once() {
 #[test]
 fn the_answer_is_three_sentences_with_figures() {
     let records = small_campaign();
-    let [fast, stops, believe] = answer(&records, &findings(&Asked::of(&records)));
+    let [fast, stops, believe] =
+        answer(&records, &findings(&AnalysisInput::from_records(&records)));
     assert!(fast.starts_with("The simulated device delivers "), "{fast}");
     assert!(fast.contains(" MB/s (") && fast.contains(" to "), "{fast}");
     assert!(stops.contains("stop") || stops.contains("grow"), "{stops}");
@@ -545,7 +546,7 @@ fn the_answer_is_three_sentences_with_figures() {
 #[test]
 fn one_run_of_each_gives_no_interval_and_says_so() {
     let records = campaign(&cells("streams", STREAMS, LOAD), 1, 3);
-    let found = findings(&Asked::of(&records));
+    let found = findings(&AnalysisInput::from_records(&records));
     for finding in of(&found, "scaling") {
         let mut brackets = finding.claim.split('(').skip(1).filter_map(|it| it.split(')').next());
         assert!(brackets.all(|inside| !inside.contains(" to ")), "{}", finding.claim);
@@ -561,6 +562,10 @@ fn every_question_has_a_name_of_its_own_and_answers_nothing_with_nothing() {
     assert_eq!(names.len(), super::QUESTIONS.len());
     for question in super::QUESTIONS {
         assert!(question.about.ends_with('?'), "{}", question.name);
-        assert!((question.answer)(&Asked::of(&[])).is_empty(), "{}", question.name);
+        assert!(
+            (question.answer)(&AnalysisInput::from_records(&[])).is_empty(),
+            "{}",
+            question.name
+        );
     }
 }

@@ -7,41 +7,41 @@ use experiment::knob::{self, Access};
 use experiment::measurement::figures::Cell;
 
 /// A load of the core set, and how it is named beside its bar.
-struct Load {
+struct CoreLoad {
     label: &'static str,
     accesses: &'static [Access],
     depth: u64,
     streams: u64,
 }
 
-/// Loads that are told in the same unit.
-pub struct Panel {
+/// A panel of bars: loads of the core set that are told in the same unit.
+pub struct BarPanel {
     /// What stands above it, with the unit.
     pub title: &'static str,
     /// What a byte per second is of a unit.
     pub unit: f64,
     block_bytes: u64,
-    loads: &'static [Load],
+    loads: &'static [CoreLoad],
 }
 
-const fn read(label: &'static str, depth: u64, streams: u64) -> Load {
-    Load { label, accesses: &[Access::Read], depth, streams }
+const fn read(label: &'static str, depth: u64, streams: u64) -> CoreLoad {
+    CoreLoad { label, accesses: &[Access::Read], depth, streams }
 }
 
-const fn random_read(label: &'static str, depth: u64) -> Load {
-    Load { label, accesses: &[Access::RandomRead], depth, streams: 1 }
+const fn random_read(label: &'static str, depth: u64) -> CoreLoad {
+    CoreLoad { label, accesses: &[Access::RandomRead], depth, streams: 1 }
 }
 
-const fn write(label: &'static str, depth: u64) -> Load {
-    Load { label, accesses: &[Access::Rewrite, Access::Write], depth, streams: 1 }
+const fn write(label: &'static str, depth: u64) -> CoreLoad {
+    CoreLoad { label, accesses: &[Access::Rewrite, Access::Write], depth, streams: 1 }
 }
 
-const fn random_write(label: &'static str, depth: u64) -> Load {
-    Load { label, accesses: &[Access::RandomWrite], depth, streams: 1 }
+const fn random_write(label: &'static str, depth: u64) -> CoreLoad {
+    CoreLoad { label, accesses: &[Access::RandomWrite], depth, streams: 1 }
 }
 
-const PANELS: &[Panel] = &[
-    Panel {
+const PANELS: &[BarPanel] = &[
+    BarPanel {
         title: "In order, 1 MiB blocks: MB/s",
         block_bytes: 1 << 20,
         unit: 1e-6,
@@ -54,7 +54,7 @@ const PANELS: &[Panel] = &[
             write("write, depth 1", 1),
         ],
     },
-    Panel {
+    BarPanel {
         title: "Anywhere, 4 KiB blocks: IOPS",
         block_bytes: 4 << 10,
         unit: 1.0 / 4096.0,
@@ -85,8 +85,8 @@ pub struct Bar {
 const BARS_MIN: usize = 3;
 
 /// The panels with what was measured of their loads; none where that is too little.
-pub fn panels(input: &Input<'_>) -> Vec<(&'static Panel, Vec<Bar>)> {
-    let all: Vec<(&Panel, Vec<Bar>)> = PANELS
+pub fn panels(input: &Input<'_>) -> Vec<(&'static BarPanel, Vec<Bar>)> {
+    let all: Vec<(&BarPanel, Vec<Bar>)> = PANELS
         .iter()
         .map(|panel| (panel, bars(panel, input)))
         .filter(|(_, bars)| !bars.is_empty())
@@ -95,8 +95,8 @@ pub fn panels(input: &Input<'_>) -> Vec<(&'static Panel, Vec<Bar>)> {
     if count < BARS_MIN { Vec::new() } else { all }
 }
 
-fn bars(panel: &Panel, input: &Input<'_>) -> Vec<Bar> {
-    let bar = |load: &'static Load| {
+fn bars(panel: &BarPanel, input: &Input<'_>) -> Vec<Bar> {
+    let bar = |load: &'static CoreLoad| {
         let cell = input.cells.iter().find(|cell| load.is(cell, panel.block_bytes))?;
         let writes = cell.settings.writes();
         let figure = if writes { cells::DURABLE } else { cells::THROUGHPUT };
@@ -115,7 +115,7 @@ fn bars(panel: &Panel, input: &Input<'_>) -> Vec<Bar> {
     panel.loads.iter().filter_map(bar).collect()
 }
 
-impl Load {
+impl CoreLoad {
     fn is(&self, cell: &Cell, block_bytes: u64) -> bool {
         let settings = &cell.settings;
         settings.get(knob::ACCESS).is_some_and(|access| self.accesses.contains(&access))
@@ -129,7 +129,7 @@ impl Load {
     }
 }
 
-impl Panel {
+impl BarPanel {
     /// A value as beside its bar.
     pub fn number(&self, value: f64) -> String {
         if self.unit == 1e-6 { significant(value) } else { iops(value) }
@@ -149,7 +149,7 @@ mod tests {
         assert!(!drawn.is_empty());
         for panel in PANELS {
             let bars = drawn.iter().find(|(one, _)| one.title == panel.title);
-            let has = |load: &Load| {
+            let has = |load: &CoreLoad| {
                 bars.is_some_and(|(_, bars)| bars.iter().any(|bar| bar.label == load.label))
             };
             for load in panel.loads {

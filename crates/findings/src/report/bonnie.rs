@@ -190,8 +190,8 @@ fn head(input: &Input<'_>, cells: &[(usize, &Cell)]) -> String {
     text
 }
 
-/// What a phase came to.
-struct Rate {
+/// The rate that a phase of bonnie++ came to, per second.
+struct PhaseRate {
     /// The figure that it is.
     name: &'static str,
     /// Bytes, or operations, per second, as bonnie++ counts them.
@@ -202,7 +202,7 @@ struct Rate {
 
 /// bonnie++ has its fsync in the time of what it writes, and a sync after what it creates or
 /// deletes; in memory there is neither.
-fn rate(phase: usize, cell: &Cell) -> Option<Rate> {
+fn rate(phase: usize, cell: &Cell) -> Option<PhaseRate> {
     let (names, moved): (&[&'static str], f64) = match PHASES[phase] {
         "putc" | "block write" => {
             (&["durable_throughput_bytes_per_s", "throughput_bytes_per_s"], 1.0)
@@ -213,11 +213,13 @@ fn rate(phase: usize, cell: &Cell) -> Option<Rate> {
         "sequential stat" | "random stat" => (&["ops_per_s"], 1.0),
         _ => (&["durable_ops_per_s", "ops_per_s"], 1.0),
     };
-    names.iter().find_map(|name| Some(Rate { name, per_s: cell.figures.get(name)?.value, moved }))
+    names
+        .iter()
+        .find_map(|name| Some(PhaseRate { name, per_s: cell.figures.get(name)?.value, moved }))
 }
 
 /// Share of one processor that the load's own threads took, in percent.
-fn cpu_percent(phase: usize, cell: &Cell, rate: &Rate) -> Option<f64> {
+fn cpu_percent(phase: usize, cell: &Cell, rate: &PhaseRate) -> Option<f64> {
     let figure = |name: &str| cell.figures.get(name).map(|figure| figure.value);
     let gib = f64::from(1 << 30);
     let seconds = match PHASES[phase] {

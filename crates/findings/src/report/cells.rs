@@ -36,30 +36,30 @@ pub const INCIDENTAL: &[&str] =
     &["file-size", "files", "stop", "at-least", "at-most", "second-pass", "batch"];
 
 /// Cells of one group of the plan, and those of other groups that lie on its axis.
-pub struct Group<'a> {
+pub struct CellGroup<'a> {
     /// Of the plan: `streams, direct`.
     pub name: &'a str,
     /// Knobs that tell its cells apart; the first is the axis. Knobs that only follow another one
     /// (a file size that shrinks as streams grow) are not among them.
     pub varying: Vec<&'static str>,
     /// Sorted by the varying knobs.
-    pub rows: Vec<Row<'a>>,
+    pub rows: Vec<CellRow<'a>>,
 }
 
 /// One cell, and what its trials say of it.
 #[derive(Clone)]
-pub struct Row<'a> {
+pub struct CellRow<'a> {
     /// The cell.
     pub cell: &'a Cell,
     /// Where its bytes came from, of all its trials together.
-    pub source: Source,
+    pub source: FigureOrigin,
     /// Kinds of the notes of its trials.
     pub notes: BTreeSet<&'a str>,
 }
 
 /// Where the bytes of a figure came from, as it must be marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum FigureOrigin {
     /// Nothing was read, so nothing is to be said.
     Written,
     /// What was read, in every replicate.
@@ -68,60 +68,62 @@ pub enum Source {
     Differs,
 }
 
-impl Source {
+impl FigureOrigin {
     /// Of one trial.
-    pub fn of(view: &TrialView) -> Source {
+    pub fn from_trial(view: &TrialView) -> FigureOrigin {
         match view.origin.as_ref().map(|origin| origin.verdict) {
-            None | Some(Verdict::None) => Source::Written,
-            Some(verdict) => Source::Read(verdict),
+            None | Some(Verdict::None) => FigureOrigin::Written,
+            Some(verdict) => FigureOrigin::Read(verdict),
         }
     }
 
     /// The word for people.
     pub fn name(self) -> &'static str {
         match self {
-            Source::Written => "written",
-            Source::Read(verdict) => verdict.name(),
-            Source::Differs => "differs",
+            FigureOrigin::Written => "written",
+            FigureOrigin::Read(verdict) => verdict.name(),
+            FigureOrigin::Differs => "differs",
         }
     }
 
     /// Stands at the figure itself wherever it is not the device's; empty where it is.
     pub fn mark(self) -> &'static str {
         match self {
-            Source::Written | Source::Read(Verdict::Device | Verdict::None) => "",
-            Source::Read(Verdict::Cache) => "c",
-            Source::Read(Verdict::Mixed) => "m",
-            Source::Read(Verdict::DeviceCache) => "d",
-            Source::Read(Verdict::Memory) => "t",
-            Source::Read(Verdict::Remote) => "r",
-            Source::Read(Verdict::Unknown) => "?",
-            Source::Differs => "v",
+            FigureOrigin::Written | FigureOrigin::Read(Verdict::Device | Verdict::None) => "",
+            FigureOrigin::Read(Verdict::Cache) => "c",
+            FigureOrigin::Read(Verdict::Mixed) => "m",
+            FigureOrigin::Read(Verdict::DeviceCache) => "d",
+            FigureOrigin::Read(Verdict::Memory) => "t",
+            FigureOrigin::Read(Verdict::Remote) => "r",
+            FigureOrigin::Read(Verdict::Unknown) => "?",
+            FigureOrigin::Differs => "v",
         }
     }
 
     /// What the mark says.
     pub fn meaning(self) -> &'static str {
         match self {
-            Source::Written | Source::Read(Verdict::None) => "written",
-            Source::Read(Verdict::Device) => "from the device",
-            Source::Read(Verdict::Cache) => "from the kernel's cache, not from the device",
-            Source::Read(Verdict::Mixed) => "partly from cache, partly from the device",
-            Source::Read(Verdict::DeviceCache) => {
+            FigureOrigin::Written | FigureOrigin::Read(Verdict::None) => "written",
+            FigureOrigin::Read(Verdict::Device) => "from the device",
+            FigureOrigin::Read(Verdict::Cache) => "from the kernel's cache, not from the device",
+            FigureOrigin::Read(Verdict::Mixed) => "partly from cache, partly from the device",
+            FigureOrigin::Read(Verdict::DeviceCache) => {
                 "from a cache behind the kernel, not from the media"
             }
-            Source::Read(Verdict::Memory) => {
+            FigureOrigin::Read(Verdict::Memory) => {
                 "from memory to memory, over a network: no figure of any storage"
             }
-            Source::Read(Verdict::Remote) => "over the wire; the server's own cache is not known",
-            Source::Read(Verdict::Unknown) => "origin of the bytes not known: may be a cache",
-            Source::Differs => "origin of the bytes not the same in every replicate",
+            FigureOrigin::Read(Verdict::Remote) => {
+                "over the wire; the server's own cache is not known"
+            }
+            FigureOrigin::Read(Verdict::Unknown) => "origin of the bytes not known: may be a cache",
+            FigureOrigin::Differs => "origin of the bytes not the same in every replicate",
         }
     }
 
     /// Those of some rows that are marked, each once, in the order of the rows.
-    pub fn marked<'a, 'b: 'a>(rows: impl Iterator<Item = &'a Row<'b>>) -> Vec<Source> {
-        let mut seen: Vec<Source> = Vec::new();
+    pub fn marked<'a, 'b: 'a>(rows: impl Iterator<Item = &'a CellRow<'b>>) -> Vec<FigureOrigin> {
+        let mut seen: Vec<FigureOrigin> = Vec::new();
         for source in rows.map(|row| row.source).filter(|source| !source.mark().is_empty()) {
             if !seen.contains(&source) {
                 seen.push(source);
@@ -132,14 +134,14 @@ impl Source {
 
     /// Whether the figure may stand for the device.
     pub fn is_device(self) -> bool {
-        matches!(self, Source::Written | Source::Read(Verdict::Device))
+        matches!(self, FigureOrigin::Written | FigureOrigin::Read(Verdict::Device))
     }
 }
 
 /// All cells, arranged: streams first, then block sizes and queue depths, then what was cached,
 /// what was written, and mixed loads. What only made ready is no result, and not among them. A cell
 /// that lies on the axis of two groups stands in both.
-pub fn groups<'a>(input: &'a Input<'_>) -> Vec<Group<'a>> {
+pub fn groups<'a>(input: &'a Input<'_>) -> Vec<CellGroup<'a>> {
     let mut by_name: Vec<(&str, Vec<&Cell>)> = Vec::new();
     for cell in &input.cells {
         for asking in cell.groups.iter().filter(|name| !plan::prepares(name)) {
@@ -155,7 +157,7 @@ pub fn groups<'a>(input: &'a Input<'_>) -> Vec<Group<'a>> {
         cells.extend(lent(&cells, &varying, &input.cells));
         group(name, varying, cells, &views)
     });
-    let mut groups: Vec<Group<'_>> = groups.collect();
+    let mut groups: Vec<CellGroup<'_>> = groups.collect();
     groups.sort_by_key(rank);
     groups
 }
@@ -187,7 +189,7 @@ fn lent<'a>(own: &[&'a Cell], varying: &[&str], all: &'a [Cell]) -> Vec<&'a Cell
 
 /// Knobs whose values tell each row of a group from every other: those that vary, then as many as
 /// it takes of those that mean nothing there.
-pub fn keys(group: &Group<'_>) -> Vec<&'static str> {
+pub fn keys(group: &CellGroup<'_>) -> Vec<&'static str> {
     let cells: Vec<&Cell> = group.rows.iter().map(|row| row.cell).collect();
     let all = cells.first().into_iter().flat_map(|cell| cell.settings.iter());
     let names = all.map(|(name, _)| name);
@@ -229,7 +231,7 @@ fn told_apart<'a>(
 
 /// Numbers of the trials of a group's rows that other groups of the plan asked for; those that
 /// failed, too.
-pub fn of_other_groups(input: &Input<'_>, group: &Group<'_>) -> Vec<u32> {
+pub fn of_other_groups(input: &Input<'_>, group: &CellGroup<'_>) -> Vec<u32> {
     let rows = group.rows.iter().map(|row| row.cell.settings.fingerprint(&[]));
     let shown: BTreeSet<u64> = rows.collect();
     let trials = input.records.iter().map(|record| &record.trial);
@@ -239,11 +241,11 @@ pub fn of_other_groups(input: &Input<'_>, group: &Group<'_>) -> Vec<u32> {
 }
 
 /// Every cell once, in the order of the groups.
-pub fn rows<'a, 'b>(groups: impl Iterator<Item = &'b Group<'a>>) -> Vec<&'b Row<'a>>
+pub fn rows<'a, 'b>(groups: impl Iterator<Item = &'b CellGroup<'a>>) -> Vec<&'b CellRow<'a>>
 where
     'a: 'b,
 {
-    let mut rows: Vec<&Row<'_>> = Vec::new();
+    let mut rows: Vec<&CellRow<'_>> = Vec::new();
     for row in groups.flat_map(|group| &group.rows) {
         if !rows.iter().any(|known| std::ptr::eq(known.cell, row.cell)) {
             rows.push(row);
@@ -257,13 +259,13 @@ fn group<'a>(
     varying: Vec<&'static str>,
     mut cells: Vec<&'a Cell>,
     views: &Views<'a>,
-) -> Group<'a> {
+) -> CellGroup<'a> {
     cells.sort_by(|a, b| {
         let order = varying.iter().rev().map(|knob| compare(value(a, knob), value(b, knob)));
         order.fold(Ordering::Equal, Ordering::then)
     });
     let rows = cells.into_iter().map(|cell| views.row(cell)).collect();
-    Group { name, varying, rows }
+    CellGroup { name, varying, rows }
 }
 
 /// The trials by number, for looking up what a cell rests on.
@@ -275,13 +277,14 @@ impl<'a> Views<'a> {
         Views(numbers.zip(&input.trials).collect())
     }
 
-    fn row(&self, cell: &'a Cell) -> Row<'a> {
+    fn row(&self, cell: &'a Cell) -> CellRow<'a> {
         let views: Vec<_> = cell.trials.iter().filter_map(|number| self.0.get(number)).collect();
-        let mut sources = views.iter().map(|view| Source::of(view));
-        let first = sources.next().unwrap_or(Source::Written);
-        let source = if sources.all(|other| other == first) { first } else { Source::Differs };
+        let mut sources = views.iter().map(|view| FigureOrigin::from_trial(view));
+        let first = sources.next().unwrap_or(FigureOrigin::Written);
+        let source =
+            if sources.all(|other| other == first) { first } else { FigureOrigin::Differs };
         let notes = views.iter().flat_map(|view| view.notes.iter());
-        Row { cell, source, notes: notes.map(|note| note.kind.as_str()).collect() }
+        CellRow { cell, source, notes: notes.map(|note| note.kind.as_str()).collect() }
     }
 }
 
@@ -355,7 +358,7 @@ pub fn compare(a: Option<&Value>, b: Option<&Value>) -> Ordering {
 
 type Rank = (bool, bool, bool, usize, bool, bool, usize);
 
-fn rank(group: &Group<'_>) -> Rank {
+fn rank(group: &CellGroup<'_>) -> Rank {
     let Some(row) = group.rows.first() else { return Rank::default() };
     let settings = &row.cell.settings;
     let axis = ["streams", "block-size", "queue-depth"];
@@ -388,9 +391,9 @@ fn place_of_operation(settings: &Settings) -> usize {
 /// Rows of one group that a mail or a wiki has room for.
 pub const ROWS_MAX: usize = 100;
 
-impl<'a> Group<'a> {
+impl<'a> CellGroup<'a> {
     /// The rows that a mail or a wiki has room for.
-    pub fn shown(&self) -> &[Row<'a>] {
+    pub fn shown(&self) -> &[CellRow<'a>] {
         self.rows.get(..ROWS_MAX).unwrap_or(&self.rows)
     }
 
@@ -440,7 +443,7 @@ impl<'a> Group<'a> {
 
     /// What tells `row` from the others, one text for each varying knob; for a group of one, what
     /// it did.
-    pub fn label(&self, row: &Row<'_>) -> String {
+    pub fn label(&self, row: &CellRow<'_>) -> String {
         if self.varying.is_empty() {
             let names = ["streams", "queue-depth", "block-size"].iter();
             let words = names.filter_map(|name| Some(words::phrase(name, value(row.cell, name)?)));
@@ -467,7 +470,7 @@ mod tests {
 
     const RANDOM: (&str, &str) = ("access", "random-read");
 
-    fn labels<'a>(groups: &'a [Group<'a>], name: &str) -> (Vec<String>, Vec<usize>) {
+    fn labels<'a>(groups: &'a [CellGroup<'a>], name: &str) -> (Vec<String>, Vec<usize>) {
         let group = groups.iter().find(|group| group.name == name).unwrap();
         let labels = group.rows.iter().map(|row| group.label(row)).collect();
         (labels, group.rows.iter().map(|row| row.cell.trials.len()).collect())
@@ -510,7 +513,7 @@ mod tests {
         use Verdict::{Cache, DeviceCache, Memory, Mixed, Remote, Unknown};
         let of = |verdict| {
             let origin = Origin { verdict, device_share: None, reason: String::new() };
-            Source::of(&TrialView { origin: Some(origin), ..TrialView::default() })
+            FigureOrigin::from_trial(&TrialView { origin: Some(origin), ..TrialView::default() })
         };
         let foreign = [Cache, Mixed, DeviceCache, Memory, Remote, Unknown].map(of);
         let mut marks: Vec<&str> = foreign.iter().map(|source| source.mark()).collect();
@@ -519,7 +522,7 @@ mod tests {
         marks.dedup();
         assert_eq!((marks.len(), marks[0].is_empty()), (foreign.len(), false));
         assert!(of(Verdict::Device).is_device() && of(Verdict::Device).mark().is_empty());
-        assert_eq!(of(Verdict::None), Source::Written);
+        assert_eq!(of(Verdict::None), FigureOrigin::Written);
     }
 
     /// A plan of block sizes and file sizes had two rows with the same label and different figures,

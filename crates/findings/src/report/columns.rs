@@ -10,9 +10,9 @@ use base::stats::Interval;
 use base::value::Value;
 use experiment::measurement::{Outcome, Record, machine};
 
-/// What all values of a column are.
+/// The type that all values of a column have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnType {
     /// Whole numbers, none below 0.
     Integer,
     /// Any numbers that are finite.
@@ -25,7 +25,7 @@ pub enum Kind {
 
 /// What one trial has in one column.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cell<'a> {
+pub enum ColumnValue<'a> {
     /// A whole number.
     Integer(u64),
     /// A finite number.
@@ -36,55 +36,56 @@ pub enum Cell<'a> {
     Text(Cow<'a, str>),
 }
 
-impl Cell<'_> {
-    fn kind(&self) -> Kind {
+impl ColumnValue<'_> {
+    fn kind(&self) -> ColumnType {
         match self {
-            Cell::Integer(_) => Kind::Integer,
-            Cell::Number(_) => Kind::Number,
-            Cell::Switch(_) => Kind::Switch,
-            Cell::Text(_) => Kind::Text,
+            ColumnValue::Integer(_) => ColumnType::Integer,
+            ColumnValue::Number(_) => ColumnType::Number,
+            ColumnValue::Switch(_) => ColumnType::Switch,
+            ColumnValue::Text(_) => ColumnType::Text,
         }
     }
 
     /// As a number; 0 and 1 for a switch, nothing for words.
     pub fn number(&self) -> Option<f64> {
         match self {
-            Cell::Integer(number) => Some(*number as f64),
-            Cell::Number(number) => Some(*number),
-            Cell::Switch(on) => Some(f64::from(u8::from(*on))),
-            Cell::Text(_) => None,
+            ColumnValue::Integer(number) => Some(*number as f64),
+            ColumnValue::Number(number) => Some(*number),
+            ColumnValue::Switch(on) => Some(f64::from(u8::from(*on))),
+            ColumnValue::Text(_) => None,
         }
     }
 }
 
 /// As it stands in CSV; a number in the fewest digits that give it back.
-impl fmt::Display for Cell<'_> {
+impl fmt::Display for ColumnValue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Cell::Integer(number) => number.fmt(f),
-            Cell::Number(number) => number.fmt(f),
-            Cell::Switch(on) => on.fmt(f),
-            Cell::Text(text) => f.write_str(text),
+            ColumnValue::Integer(number) => number.fmt(f),
+            ColumnValue::Number(number) => number.fmt(f),
+            ColumnValue::Switch(on) => on.fmt(f),
+            ColumnValue::Text(text) => f.write_str(text),
         }
     }
 }
 
-/// One column.
+/// One column of the table of trials.
 #[derive(Clone, Debug)]
-pub struct Column<'a> {
+pub struct TrialColumn<'a> {
     /// No two columns have the same, whatever the case.
     pub name: String,
     /// What its values are.
-    pub kind: Kind,
+    pub kind: ColumnType,
     /// Of its values: `bytes`, `ns`, `bytes/s`; empty where there is none or none is known.
     pub unit: &'static str,
-    source: Source<'a>,
+    source: ColumnSource<'a>,
 }
 
-type Get = for<'t> fn(&'t Record, &'t TrialView) -> Option<Cell<'t>>;
+type Get = for<'t> fn(&'t Record, &'t TrialView) -> Option<ColumnValue<'t>>;
 
+/// Where the values of a column are taken from.
 #[derive(Clone, Copy, Debug)]
-enum Source<'a> {
+enum ColumnSource<'a> {
     Trial(Get),
     Knob(&'a str),
     Figure(&'a str),
@@ -95,71 +96,73 @@ enum Source<'a> {
     Machine(&'static str),
 }
 
-impl<'a> Column<'a> {
+impl<'a> TrialColumn<'a> {
     /// What a trial has in it.
-    pub fn cell<'t>(&self, record: &'t Record, view: &'t TrialView) -> Option<Cell<'t>> {
+    pub fn cell<'t>(&self, record: &'t Record, view: &'t TrialView) -> Option<ColumnValue<'t>> {
         let cell = match self.source {
-            Source::Trial(get) => get(record, view),
-            Source::Knob(knob) => record.trial.settings.named(knob).and_then(setting),
-            Source::Figure(name) => Some(Cell::Number(view.figures.get(name)?.value)),
-            Source::End(name, end) => Some(Cell::Number(end(view.figures.get(name)?.interval?))),
-            Source::LeftOut(reasons) => {
-                Some(Cell::Text(words::left_out(reasons).join("; ").into()))
+            ColumnSource::Trial(get) => get(record, view),
+            ColumnSource::Knob(knob) => record.trial.settings.named(knob).and_then(setting),
+            ColumnSource::Figure(name) => Some(ColumnValue::Number(view.figures.get(name)?.value)),
+            ColumnSource::End(name, end) => {
+                Some(ColumnValue::Number(end(view.figures.get(name)?.interval?)))
             }
-            Source::Machine(name) => {
+            ColumnSource::LeftOut(reasons) => {
+                Some(ColumnValue::Text(words::left_out(reasons).join("; ").into()))
+            }
+            ColumnSource::Machine(name) => {
                 let counted = machine::counters(record.outcome.measurement()?);
-                Some(Cell::Number(*counted.get(name)?))
+                Some(ColumnValue::Number(*counted.get(name)?))
             }
         };
-        cell.filter(|cell| !matches!(cell, Cell::Number(number) if !number.is_finite()))
+        cell.filter(|cell| !matches!(cell, ColumnValue::Number(number) if !number.is_finite()))
     }
 
     /// The knob that it is, if it is one.
     pub fn knob(&self) -> Option<&'a str> {
         match self.source {
-            Source::Knob(knob) => Some(knob),
+            ColumnSource::Knob(knob) => Some(knob),
             _ => None,
         }
     }
 
     /// Whether it is the figure `name` itself.
     pub fn is_figure(&self, name: &str) -> bool {
-        matches!(self.source, Source::Figure(figure) if figure == name)
+        matches!(self.source, ColumnSource::Figure(figure) if figure == name)
     }
 }
 
 /// The columns of a campaign: what each trial was and its verdicts, every setting, every figure
 /// with the ends of its interval, what the machine did. Numbers are in the units of the JSON
 /// contract.
-pub fn of<'a>(input: &'a Input<'_>) -> Vec<Column<'a>> {
-    let mut all: Vec<Column<'a>> = of_trials();
+pub fn trial_columns<'a>(input: &'a Input<'_>) -> Vec<TrialColumn<'a>> {
+    let mut all: Vec<TrialColumn<'a>> = of_trials();
     let reasons = &input.campaign.left_out;
-    all.extend((!reasons.is_empty()).then(|| Column {
+    all.extend((!reasons.is_empty()).then(|| TrialColumn {
         name: "left_out".to_owned(),
-        kind: Kind::Text,
+        kind: ColumnType::Text,
         unit: "",
-        source: Source::LeftOut(reasons),
+        source: ColumnSource::LeftOut(reasons),
     }));
     all.extend(of_knobs(input.records));
     let figures: BTreeSet<&str> =
         input.trials.iter().flat_map(|view| view.figures.keys()).map(AsRef::as_ref).collect();
     for name in figures.into_iter().filter(|name| !is_of_machine(input, name)) {
         let sources = [
-            ("", Source::Figure(name)),
-            ("_low", Source::End(name, |interval| interval.low)),
-            ("_high", Source::End(name, |interval| interval.high)),
+            ("", ColumnSource::Figure(name)),
+            ("_low", ColumnSource::End(name, |interval| interval.low)),
+            ("_high", ColumnSource::End(name, |interval| interval.high)),
         ];
-        all.extend(sources.map(|(end, source)| Column {
+        all.extend(sources.map(|(end, source)| TrialColumn {
             name: format!("{name}{end}"),
-            kind: Kind::Number,
+            kind: ColumnType::Number,
             unit: unit(name),
             source,
         }));
     }
     let machine = machine::COUNTERS;
     all.extend(machine.map(|name| {
-        let (kind, unit) = (Kind::Number, unit(name));
-        Column { name: name.to_owned(), kind, unit, source: Source::Machine(name) }
+        let (kind, unit) = (ColumnType::Number, unit(name));
+        TrialColumn { name: name.to_owned(), kind, unit, source: ColumnSource::Machine(name) }
     }));
     // A figure of a program has the name that a plan gave it, perhaps that of a knob.
     let mut taken = BTreeSet::new();
@@ -189,49 +192,51 @@ pub fn of_every_trial() -> Vec<String> {
     of_trials().into_iter().map(|column| column.name).collect()
 }
 
-fn of_trials<'a>() -> Vec<Column<'a>> {
-    let column = |name: &str, kind, get: Get| Column {
+fn of_trials<'a>() -> Vec<TrialColumn<'a>> {
+    let column = |name: &str, kind, get: Get| TrialColumn {
         name: name.to_owned(),
         kind,
         unit: "",
-        source: Source::Trial(get),
+        source: ColumnSource::Trial(get),
     };
     vec![
-        column("trial", Kind::Integer, |record, _| Some(Cell::Integer(record.trial.number.into()))),
-        column("replicate", Kind::Integer, |record, _| {
-            Some(Cell::Integer(record.trial.replicate.into()))
+        column("trial", ColumnType::Integer, |record, _| {
+            Some(ColumnValue::Integer(record.trial.number.into()))
         }),
-        column("group", Kind::Text, |record, _| text(&record.trial.group)),
-        column("engine", Kind::Text, |record, _| {
+        column("replicate", ColumnType::Integer, |record, _| {
+            Some(ColumnValue::Integer(record.trial.replicate.into()))
+        }),
+        column("group", ColumnType::Text, |record, _| text(&record.trial.group)),
+        column("engine", ColumnType::Text, |record, _| {
             Some(record.trial.settings.engine()).filter(|engine| !engine.is_empty()).and_then(text)
         }),
-        column("outcome", Kind::Text, |record, _| text(record.outcome.name())),
-        column("reason", Kind::Text, |record, _| match &record.outcome {
+        column("outcome", ColumnType::Text, |record, _| text(record.outcome.name())),
+        column("reason", ColumnType::Text, |record, _| match &record.outcome {
             Outcome::Failed(why) | Outcome::Skipped(why) => text(why),
             Outcome::Done(_) | Outcome::Interrupted => None,
         }),
-        column("origin", Kind::Text, |_, view| text(view.origin.as_ref()?.verdict.name())),
-        column("steady", Kind::Switch, |_, view| view.steady.map(Cell::Switch)),
-        column("notes", Kind::Text, |_, view| {
+        column("origin", ColumnType::Text, |_, view| text(view.origin.as_ref()?.verdict.name())),
+        column("steady", ColumnType::Switch, |_, view| view.steady.map(ColumnValue::Switch)),
+        column("notes", ColumnType::Text, |_, view| {
             let mut kinds: Vec<&str> = Vec::new();
             for note in view.notes.iter().filter(|note| !note.kind.is_empty()) {
                 if !kinds.contains(&note.kind.as_str()) {
                     kinds.push(&note.kind);
                 }
             }
-            (!kinds.is_empty()).then(|| Cell::Text(kinds.join(" ").into()))
+            (!kinds.is_empty()).then(|| ColumnValue::Text(kinds.join(" ").into()))
         }),
     ]
 }
 
-fn text(text: &str) -> Option<Cell<'_>> {
-    Some(Cell::Text(Cow::Borrowed(text)))
+fn text(text: &str) -> Option<ColumnValue<'_>> {
+    Some(ColumnValue::Text(Cow::Borrowed(text)))
 }
 
 /// One for each knob that any trial has. One that holds whole and broken numbers is of numbers, one
 /// of which some trials hold a word (`as-is`) is of words.
-fn of_knobs(records: &[Record]) -> impl Iterator<Item = Column<'_>> {
-    let mut knobs: BTreeMap<&str, (Kind, &'static str)> = BTreeMap::new();
+fn of_knobs(records: &[Record]) -> impl Iterator<Item = TrialColumn<'_>> {
+    let mut knobs: BTreeMap<&str, (ColumnType, &'static str)> = BTreeMap::new();
     for (knob, value) in records.iter().flat_map(|record| record.trial.settings.iter()) {
         let Some(cell) = setting(value) else { continue };
         let found = (cell.kind(), unit_of(value));
@@ -239,30 +244,31 @@ fn of_knobs(records: &[Record]) -> impl Iterator<Item = Column<'_>> {
         if *known != found {
             known.0 = match (known.0, found.0) {
                 (one, other) if one == other => one,
-                (Kind::Integer, Kind::Number) | (Kind::Number, Kind::Integer) => Kind::Number,
-                _ => Kind::Text,
+                (ColumnType::Integer, ColumnType::Number)
+                | (ColumnType::Number, ColumnType::Integer) => ColumnType::Number,
+                _ => ColumnType::Text,
             };
             known.1 = if known.1 == found.1 { known.1 } else { "" };
         }
     }
-    knobs.into_iter().map(|(knob, (kind, unit))| Column {
+    knobs.into_iter().map(|(knob, (kind, unit))| TrialColumn {
         name: knob.to_owned(),
         kind,
         unit,
-        source: Source::Knob(knob),
+        source: ColumnSource::Knob(knob),
     })
 }
 
 /// A setting as in the JSON contract: sizes in bytes, times in ns, lists as JSON.
-fn setting(value: &Value) -> Option<Cell<'_>> {
+fn setting(value: &Value) -> Option<ColumnValue<'_>> {
     Some(match value {
         Value::Bytes(n) | Value::BytesPerSecond(n) | Value::Count(n) | Value::Duration(n) => {
-            Cell::Integer(*n)
+            ColumnValue::Integer(*n)
         }
-        Value::Number(number) => Cell::Number(*number),
-        Value::Flag(on) => Cell::Switch(*on),
-        Value::Word(word) => Cell::Text(Cow::Borrowed(word)),
-        other => Cell::Text(match serde_json::to_value(other).ok()? {
+        Value::Number(number) => ColumnValue::Number(*number),
+        Value::Flag(on) => ColumnValue::Switch(*on),
+        Value::Word(word) => ColumnValue::Text(Cow::Borrowed(word)),
+        other => ColumnValue::Text(match serde_json::to_value(other).ok()? {
             serde_json::Value::String(word) => word.into(),
             json => json.to_string().into(),
         }),
@@ -310,24 +316,25 @@ mod tests {
     fn every_figure_has_a_unit_and_every_setting_the_one_of_its_kind() {
         let fixture = fixture::evaluated();
         let input = fixture.input();
-        let columns = of(&input);
+        let columns = trial_columns(&input);
         let find = |name: &str| columns.iter().find(|column| column.name == name).unwrap();
         for (name, kind, unit) in [
-            ("trial", Kind::Integer, ""),
-            ("steady", Kind::Switch, ""),
-            ("origin", Kind::Text, ""),
-            ("block-size", Kind::Integer, "bytes"),
-            ("at-most", Kind::Integer, "ns"),
-            ("direct", Kind::Switch, ""),
-            ("directories", Kind::Text, ""),
-            ("throughput_bytes_per_s_low", Kind::Number, "bytes/s"),
-            ("latency_ns_p99", Kind::Number, "ns"),
-            ("iops", Kind::Number, "1/s"),
-            ("cpu_busy_share", Kind::Number, "1"),
+            ("trial", ColumnType::Integer, ""),
+            ("steady", ColumnType::Switch, ""),
+            ("origin", ColumnType::Text, ""),
+            ("block-size", ColumnType::Integer, "bytes"),
+            ("at-most", ColumnType::Integer, "ns"),
+            ("direct", ColumnType::Switch, ""),
+            ("directories", ColumnType::Text, ""),
+            ("throughput_bytes_per_s_low", ColumnType::Number, "bytes/s"),
+            ("latency_ns_p99", ColumnType::Number, "ns"),
+            ("iops", ColumnType::Number, "1/s"),
+            ("cpu_busy_share", ColumnType::Number, "1"),
         ] {
             assert_eq!((find(name).kind, find(name).unit), (kind, unit), "{name}");
         }
-        let figures = columns.iter().filter(|column| matches!(column.source, Source::Figure(_)));
+        let figures =
+            columns.iter().filter(|column| matches!(column.source, ColumnSource::Figure(_)));
         assert!(figures.clone().count() > 5);
         figures.for_each(|column| assert!(!column.unit.is_empty(), "{}", column.name));
     }
@@ -336,10 +343,10 @@ mod tests {
     fn a_column_holds_what_its_kind_says_of_every_trial() {
         for fixture in [fixture::evaluated(), fixture::names(), fixture::campaign_of(vec![], 0)] {
             let input = fixture.input();
-            for column in of(&input) {
+            for column in trial_columns(&input) {
                 for (record, view) in input.records.iter().zip(&input.trials) {
                     let Some(cell) = column.cell(record, view) else { continue };
-                    let fits = column.kind == Kind::Text || cell.kind() == column.kind;
+                    let fits = column.kind == ColumnType::Text || cell.kind() == column.kind;
                     assert!(fits, "{}: {cell:?}", column.name);
                 }
             }
@@ -352,9 +359,9 @@ mod tests {
         let mut fixture = fixture::evaluated();
         fixture.records[0].trial.settings.set(knob::READ_AHEAD, Some(131_072));
         let input = fixture.input();
-        let columns = of(&input);
+        let columns = trial_columns(&input);
         let column = columns.iter().find(|column| column.name == "read-ahead").unwrap();
-        assert_eq!((column.kind, column.unit), (Kind::Text, ""));
+        assert_eq!((column.kind, column.unit), (ColumnType::Text, ""));
         let told = |place: usize| {
             column.cell(&input.records[place], &input.trials[place]).unwrap().to_string()
         };
@@ -370,7 +377,7 @@ mod tests {
         }
         let input = fixture.input();
         let mut names: Vec<String> =
-            of(&input).iter().map(|column| column.name.to_lowercase()).collect();
+            trial_columns(&input).iter().map(|column| column.name.to_lowercase()).collect();
         let all = names.len();
         names.sort_unstable();
         names.dedup();

@@ -12,7 +12,7 @@ mod picture;
 mod text;
 
 /// One way to print comparisons.
-pub struct Format {
+pub struct ComparisonFormat {
     /// As typed after `--format`.
     pub name: &'static str,
     /// What one is, as in "it is no ...".
@@ -24,26 +24,26 @@ pub struct Format {
 }
 
 /// The first is the default.
-pub const FORMATS: &[Format] = &[
-    Format {
+pub const FORMATS: &[ComparisonFormat] = &[
+    ComparisonFormat {
         name: "text",
         about: "comparison of brickyard as text",
         render: text::render,
         mark: text::is_ours,
     },
-    Format {
+    ComparisonFormat {
         name: "markdown",
         about: "comparison of brickyard as Markdown",
         render: markdown::render,
         mark: markdown::is_ours,
     },
-    Format {
+    ComparisonFormat {
         name: "json",
         about: "comparison of brickyard as JSON",
         render: json,
         mark: |start, _| begins_with(start, "comparisons"),
     },
-    Format {
+    ComparisonFormat {
         name: "html",
         about: "comparison of brickyard as HTML",
         render: page::render,
@@ -75,9 +75,9 @@ fn json(pairs: &[Pair<'_>]) -> Result<String, serde_json::Error> {
 pub(crate) mod tests {
     use super::text::render as text;
     use super::*;
-    use crate::analysis::compare::{Asked, Change, Compared, compare};
+    use crate::analysis::compare::{Change, Compared, ComparisonRequest, compare};
     use crate::report::fixture;
-    use crate::report::pairs::{Told, View, short};
+    use crate::report::pairs::{NamedCampaign, View, short};
     use crate::report::schema::check;
     use engines::engine::testing::{campaign, settings};
     use experiment::knob;
@@ -111,9 +111,9 @@ pub(crate) mod tests {
         (before.records, now.records) = (server(1), server(2));
         (before.campaign.engine, now.campaign.engine) = ("sim".into(), "sim".into());
         change(&mut before, &mut now);
-        let asked = Asked { threshold: 0.05, figure: None };
+        let asked = ComparisonRequest { threshold: 0.05, figure: None };
         let comparison = compare(&before.records, &now.records, &asked);
-        let told = |of| Told { typed: "1", campaign: of };
+        let told = |of| NamedCampaign { typed: "1", campaign: of };
         let differences = vec![format!("machine kernel: {HOSTILE}, was 6.1")];
         let pair = Pair {
             before: told(&before.campaign),

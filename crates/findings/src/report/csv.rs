@@ -2,12 +2,12 @@
 
 use super::{Input, columns};
 
-/// A line a trial, in the columns of [`columns::of`].
+/// A line a trial, in the columns of [`columns::trial_columns`].
 ///
 /// # Errors
 /// Never; formats share one signature.
 pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
-    let columns = columns::of(input);
+    let columns = columns::trial_columns(input);
     let head: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
     let mut text = line(&head);
     for (record, view) in input.records.iter().zip(&input.trials) {

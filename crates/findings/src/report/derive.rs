@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::{Input, Samples, TrialView, prices};
-use crate::analysis::{self, Asked};
+use crate::analysis::{self, AnalysisInput};
 use experiment::campaign::Campaign;
 use experiment::measurement::figures::{cells, figures};
 use experiment::measurement::origin::{Verdict, origin};
@@ -19,7 +19,7 @@ impl<'a> Input<'a> {
         // What others reported answers no question of ours but one.
         let reported = analysis::reported::answer(records);
         let measured = if reported.is_some() { &[] } else { records };
-        let asked = Asked::new(measured, &campaign.inventory, &campaign.prices);
+        let asked = AnalysisInput::new(measured, &campaign.inventory, &campaign.prices);
         let mut findings = analysis::findings(&asked);
         findings.extend(analysis::reported::findings(records, &campaign.inventory));
         analysis::summary::readvise(campaign, &mut findings);

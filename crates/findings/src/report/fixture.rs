@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::{Input, TrialView, cells};
 use crate::analysis::summary::summary;
-use crate::analysis::{Asked, Finding, Severity, Shown};
+use crate::analysis::{AnalysisInput, Finding, Severity, Shown};
 use base::stats::{Estimate, Interval};
 use base::value::Value;
 use experiment::campaign::{Campaign, NotBought};
@@ -38,7 +38,7 @@ impl Fixture {
     /// As [`Input::new`] has it, without effects, which are tables of their own.
     fn shown(&self) -> Shown {
         let Campaign { inventory, prices, .. } = &self.campaign;
-        let shown = Asked::new(&self.records, inventory, prices).into_shown();
+        let shown = AnalysisInput::new(&self.records, inventory, prices).into_shown();
         Shown { effects: Vec::new(), ..shown }
     }
 

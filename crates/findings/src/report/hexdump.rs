@@ -7,9 +7,9 @@ use experiment::measurement::integrity::Fault;
 /// Bytes in a row.
 pub const ROW_BYTES: usize = 16;
 
-/// Sixteen bytes of a file, twice.
+/// Sixteen bytes of a file: as expected, and as found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct HexdumpRow {
     /// Where in the file, bytes.
     pub offset: u64,
     /// What was expected; empty where that is not known.
@@ -19,7 +19,7 @@ pub struct Row {
 }
 
 /// The excerpt of a fault in rows; none where nothing was read. What is no hexadecimal ends it.
-pub fn rows(fault: &Fault) -> Vec<Row> {
+pub fn rows(fault: &Fault) -> Vec<HexdumpRow> {
     let (expected, found) = (bytes(&fault.expected), bytes(&fault.found));
     let length = expected.len().max(found.len());
     let part = |of: &[u8], from: usize| -> Vec<u8> {
@@ -29,7 +29,7 @@ pub fn rows(fault: &Fault) -> Vec<Row> {
     let start = fault.offset.saturating_add(fault.excerpt_at);
     (0..length)
         .step_by(ROW_BYTES)
-        .map(|from| Row {
+        .map(|from| HexdumpRow {
             offset: start.saturating_add(from as u64),
             expected: part(&expected, from),
             found: part(&found, from),
@@ -43,7 +43,7 @@ fn bytes(hex: &str) -> Vec<u8> {
     pairs.map_while(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
 }
 
-impl Row {
+impl HexdumpRow {
     /// Whether the byte at that place of the row is not what was expected.
     pub fn differs(&self, place: usize) -> bool {
         !self.expected.is_empty() && self.expected.get(place) != self.found.get(place)
@@ -71,7 +71,7 @@ pub fn hex(bytes: &[u8]) -> String {
 pub fn lines(fault: &Fault, most: usize) -> Vec<String> {
     let rows = rows(fault);
     let known = rows.iter().any(|row| !row.expected.is_empty());
-    let shown: Vec<&Row> = rows.iter().filter(|row| !known || row.is_wrong()).collect();
+    let shown: Vec<&HexdumpRow> = rows.iter().filter(|row| !known || row.is_wrong()).collect();
     let mut lines = Vec::new();
     for row in shown.iter().take(most) {
         let at = format!("{:010x}", row.offset);

@@ -46,7 +46,7 @@ struct Drawn<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     explorer: Option<&'a Explorer>,
     /// Where caches end, across its grid.
-    edges: Vec<explorer::edges::Edge>,
+    edges: Vec<explorer::edges::CacheEdgeLine>,
 }
 
 /// Prints the page.

@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use super::Input;
 use crate::analysis::integrity::pool::UNREADABLE;
-use crate::analysis::integrity::{self, Pool, Promise, Rate, Standing, above, below, bits};
+use crate::analysis::integrity::{
+    self, ErrorRate, Pool, Promise, PromiseStatus, above, below, bits,
+};
 use base::value;
 use experiment::measurement::Verified;
 use experiment::measurement::integrity::{Fault, Integrity, Lasting};
@@ -23,8 +25,8 @@ pub const PROBLEMS_MAX: usize = 40;
 /// Passes of which each time is shown.
 const PASSES_SHOWN: usize = 8;
 
-/// Everything that a format shows.
-pub struct Sheet<'a> {
+/// Everything of integrity that a format shows.
+pub struct IntegritySheet<'a> {
     /// What, and what is known of it.
     pub facts: Vec<(String, String)>,
     /// Faults that were kept, in the order of the trials, with the numbers of these.
@@ -52,8 +54,8 @@ pub struct Drive<'a> {
 }
 
 /// All of it; `None` when nothing was checked.
-pub fn sheet<'a>(input: &'a Input<'_>) -> Option<Sheet<'a>> {
-    let pool = Pool::of(input.records);
+pub fn sheet<'a>(input: &'a Input<'_>) -> Option<IntegritySheet<'a>> {
+    let pool = Pool::from_records(input.records);
     let verified = verified(input);
     if pool.is_none() && verified.is_empty() {
         return None;
@@ -79,7 +81,7 @@ pub fn sheet<'a>(input: &'a Input<'_>) -> Option<Sheet<'a>> {
     let not_kept = found.saturating_sub(faults.len() as u64);
     facts.extend(counters(&of_trials));
     let drives = drives(input);
-    Some(Sheet { facts, faults, not_kept, counted, problems, problems_not_kept, drives })
+    Some(IntegritySheet { facts, faults, not_kept, counted, problems, problems_not_kept, drives })
 }
 
 /// What the counters of errors did in all trials, and which could not be read.
@@ -233,9 +235,11 @@ fn checked(pool: &Pool) -> String {
 
 fn promised(promise: &Promise, events: u64) -> String {
     match promise.standing {
-        Standing::Kept => "kept: the rate of unreadable places is lower (95 %)".to_owned(),
-        Standing::Broken => "not kept: the rate of unreadable places is higher (95 %)".to_owned(),
-        Standing::Open => {
+        PromiseStatus::Kept => "kept: the rate of unreadable places is lower (95 %)".to_owned(),
+        PromiseStatus::Broken => {
+            "not kept: the rate of unreadable places is higher (95 %)".to_owned()
+        }
+        PromiseStatus::Open => {
             let time = |hours| format!(", {} at this pace", integrity::long_time(hours));
             let time = promise.hours_more.map(time).unwrap_or_default();
             let (needed, more) = (bits(promise.bits_needed), bits(promise.bits_more));
@@ -258,7 +262,7 @@ fn method(checksum: &str, block_bytes: u64) -> String {
     }
 }
 
-fn rate_told(rate: &Rate, blocks: Option<u64>) -> String {
+fn rate_told(rate: &ErrorRate, blocks: Option<u64>) -> String {
     let of = blocks.map(|blocks| format!(" of {}", value::count(blocks))).unwrap_or_default();
     let bound = above(rate.below_per_bit);
     let most = read(rate.below_per_bit);

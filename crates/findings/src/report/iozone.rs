@@ -105,7 +105,7 @@ fn title(settings: &Settings) -> Option<usize> {
 /// Knobs that differ among the cells and that no matrix shows.
 fn varied<'a>(all: impl Iterator<Item = &'a Settings>) -> BTreeSet<&'static str> {
     let mut values: BTreeMap<&'static str, BTreeSet<String>> = BTreeMap::new();
-    let mut places: BTreeMap<Option<Place>, Vec<&Settings>> = BTreeMap::new();
+    let mut places: BTreeMap<Option<MatrixKey>, Vec<&Settings>> = BTreeMap::new();
     for settings in all {
         for (knob, value) in settings.iter() {
             values.entry(knob).or_default().insert(value.to_string());
@@ -121,10 +121,10 @@ fn varied<'a>(all: impl Iterator<Item = &'a Settings>) -> BTreeSet<&'static str>
 }
 
 /// Title, file size and record size.
-type Place = (usize, u64, u64);
+type MatrixKey = (usize, u64, u64);
 
 /// Where a cell stands; `None` for what is no operation of iozone's.
-fn place(settings: &Settings) -> Option<Place> {
+fn place(settings: &Settings) -> Option<MatrixKey> {
     Some((title(settings)?, settings.get(knob::FILE_SIZE), settings.get(knob::BLOCK_SIZE)))
 }
 

@@ -13,7 +13,7 @@ use super::nature::Nature;
 use super::{Input, TrialView};
 use crate::analysis::Finding;
 use crate::analysis::effects::Effects;
-use crate::analysis::integrity::{Part, Pool, Promise, Rate};
+use crate::analysis::integrity::{CheckedTotals, ErrorRate, Pool, Promise};
 use crate::analysis::summary::Summary;
 use experiment::campaign::NotBought;
 use experiment::knob::Settings;
@@ -53,8 +53,8 @@ struct Document<'a> {
     campaign: Campaign<'a>,
     answer: &'a [String],
     summary: &'a Summary,
-    trials: Vec<Trial<'a>>,
-    cells: Vec<Cell<'a>>,
+    trials: Vec<JsonTrial<'a>>,
+    cells: Vec<JsonCell<'a>>,
     effects: &'a [Effects],
     findings: &'a [Finding],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,7 +83,7 @@ struct Campaign<'a> {
 }
 
 #[derive(Serialize)]
-struct Trial<'a> {
+struct JsonTrial<'a> {
     number: u32,
     replicate: u32,
     outcome: &'static str,
@@ -123,18 +123,18 @@ struct Checked {
     checked_bytes: u64,
     /// Evidence: what surely came from the device.
     device_bits: f64,
-    silently_wrong: Option<Rate>,
-    unreadable: Option<Rate>,
+    silently_wrong: Option<ErrorRate>,
+    unreadable: Option<ErrorRate>,
     promises: Vec<Promise>,
     kinds: BTreeMap<String, u64>,
     lasting: BTreeMap<&'static str, u64>,
     again: u64,
-    apart: Vec<Apart>,
+    apart: Vec<ForeignFaults>,
 }
 
 /// What is no evidence about the device.
 #[derive(Serialize)]
-struct Apart {
+struct ForeignFaults {
     origin: Verdict,
     bits: f64,
     wrong: u64,
@@ -151,7 +151,7 @@ struct Origin<'a> {
 }
 
 #[derive(Serialize)]
-struct Cell<'a> {
+struct JsonCell<'a> {
     group: &'a str,
     groups: &'a [String],
     engine: &'a str,
@@ -166,7 +166,7 @@ struct Cell<'a> {
 impl<'a> Document<'a> {
     fn of(input: &'a Input<'_>) -> Document<'a> {
         let campaign = input.campaign;
-        let cells = input.cells.iter().map(|cell| Cell {
+        let cells = input.cells.iter().map(|cell| JsonCell {
             group: cell.groups.first().map_or("", String::as_str),
             groups: &cell.groups,
             engine: cell.settings.engine(),
@@ -195,12 +195,12 @@ impl<'a> Document<'a> {
             answer: &input.answer,
             summary: &input.summary,
             trials: trials
-                .map(|one| Trial { reported: reported(input, one.0), ..trial(one, &again) })
+                .map(|one| JsonTrial { reported: reported(input, one.0), ..trial(one, &again) })
                 .collect(),
             cells: cells.collect(),
             effects: &input.shown.effects,
             findings: &input.findings,
-            integrity: Pool::of(input.records).map(checked),
+            integrity: Pool::from_records(input.records).map(checked),
             left_out: &campaign.left_out,
             not_bought: &campaign.not_bought,
             inventory: &campaign.inventory,
@@ -209,7 +209,7 @@ impl<'a> Document<'a> {
 }
 
 fn checked(pool: Pool) -> Checked {
-    let apart = |(origin, part): &(Verdict, Part)| Apart {
+    let apart = |(origin, part): &(Verdict, CheckedTotals)| ForeignFaults {
         origin: *origin,
         bits: part.bits,
         wrong: part.wrong,
@@ -244,13 +244,16 @@ fn reported<'a>(input: &Input<'_>, record: &'a Record) -> Option<Cow<'a, Reporte
     Some(Cow::Borrowed(reported))
 }
 
-fn trial<'a>((record, view): (&'a Record, &'a TrialView), again: &BTreeMap<u32, u32>) -> Trial<'a> {
+fn trial<'a>(
+    (record, view): (&'a Record, &'a TrialView),
+    again: &BTreeMap<u32, u32>,
+) -> JsonTrial<'a> {
     let reason = match &record.outcome {
         Outcome::Failed(why) | Outcome::Skipped(why) => Some(why.as_str()),
         Outcome::Done(_) | Outcome::Interrupted => None,
     };
     let measurement = record.outcome.measurement();
-    Trial {
+    JsonTrial {
         number: record.trial.number,
         replicate: record.trial.replicate,
         outcome: record.outcome.name(),

@@ -1,6 +1,6 @@
 //! (pure) Tables for an issue or a wiki, in GitHub's Markdown.
 
-use super::cells::{self, Group, Row};
+use super::cells::{self, CellGroup, CellRow};
 use super::nature::Nature;
 use super::reach::Reach;
 use super::text::effects;
@@ -127,7 +127,7 @@ fn integrity(input: &Input<'_>, text: &mut String) {
 }
 
 /// Figures that others reported.
-fn of_others(input: &Input<'_>, group: &Group<'_>, text: &mut String) {
+fn of_others(input: &Input<'_>, group: &CellGroup<'_>, text: &mut String) {
     let sheet = reported::sheet(input, group);
     let line = |cells: &[String]| {
         let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
@@ -140,7 +140,7 @@ fn of_others(input: &Input<'_>, group: &Group<'_>, text: &mut String) {
     rows.for_each(|row| text.push_str(&line(row)));
 }
 
-fn table(group: &Group<'_>, text: &mut String) {
+fn table(group: &CellGroup<'_>, text: &mut String) {
     let written = group.rows.iter().all(|row| words::writes_only(&row.cell.settings));
     let axis = group.varying.join(", ");
     let (first, second) =
@@ -202,7 +202,7 @@ fn first(input: &Input<'_>, text: &mut String) {
 }
 
 /// Operations per second, and what each took.
-fn of_operations(group: &Group<'_>, text: &mut String) {
+fn of_operations(group: &CellGroup<'_>, text: &mut String) {
     let columns = operations::columns(group);
     text.push_str(&format!("\n## {}\n\n{}\n\n", escaped(group.name), escaped(&group.common())));
     let heads: Vec<&str> = columns.iter().map(|column| column.head).collect();
@@ -213,7 +213,7 @@ fn of_operations(group: &Group<'_>, text: &mut String) {
         let mut line = vec![escaped(&group.label(row))];
         for (place, column) in columns.iter().enumerate() {
             let figure = cells::figure(row.cell, column.name).filter(|_| place == 0);
-            let reach = figure.as_ref().and_then(Reach::of);
+            let reach = figure.as_ref().and_then(Reach::from_estimate);
             let spread = reach.map_or(String::new(), |reach| format!(" {}", reach.signed()));
             line.push(format!("{}{spread}", operations::cell(row, column)));
         }
@@ -223,13 +223,13 @@ fn of_operations(group: &Group<'_>, text: &mut String) {
     }
 }
 
-fn line(group: &Group<'_>, row: &Row<'_>, written: bool) -> Vec<String> {
+fn line(group: &CellGroup<'_>, row: &CellRow<'_>, written: bool) -> Vec<String> {
     let get = |name| cells::figure(row.cell, name);
     let mark = row.source.mark();
     let print = |estimate: Option<Estimate>, print: fn(f64) -> String| match estimate {
         None => "-".to_owned(),
         Some(estimate) => {
-            let reach = Reach::of(&estimate);
+            let reach = Reach::from_estimate(&estimate);
             let spread = reach.map_or(String::new(), |reach| format!(" {}", reach.signed()));
             let mark = if mark.is_empty() { String::new() } else { format!(" ({mark})") };
             format!("{}{spread}{mark}", print(estimate.value))

@@ -23,11 +23,11 @@ pub enum Nature {
 impl Nature {
     /// Of a campaign, by the engine that ran it and by what it was made from.
     pub fn of_campaign(campaign: &Campaign) -> Nature {
-        Nature::of(&campaign.engine, campaign.inventory.get("imported").is_some())
+        Nature::from_engines(&campaign.engine, campaign.inventory.get("imported").is_some())
     }
 
     /// Of what these engines ran, as a campaign names them, or of what was imported.
-    pub fn of(engines: &str, imported: bool) -> Nature {
+    pub fn from_engines(engines: &str, imported: bool) -> Nature {
         let mut names = engines.split(", ");
         if names.clone().filter_map(EngineKind::named).any(EngineKind::is_simulated) {
             return Nature::Simulated;

@@ -1,7 +1,7 @@
 //! (pure) What tables of operations show that move no bytes, or not for their own sake: how many
 //! per second, and never a throughput of nothing.
 
-use super::cells::{self, Group, Row};
+use super::cells::{self, CellGroup, CellRow};
 use base::stats::Estimate;
 use base::value;
 use experiment::knob;
@@ -16,8 +16,8 @@ pub const DURABLE_OPS: &str = "durable_ops_per_s";
 /// Processor time of the load for each operation.
 pub const CPU: &str = "cpu_ns_per_op";
 
-/// One column.
-pub struct Column {
+/// One column of a table of operations.
+pub struct OperationColumn {
     /// Over it.
     pub head: &'static str,
     /// Its figure.
@@ -33,28 +33,28 @@ pub const LOSS: &str = "loss_share";
 pub const DISK: &str = "disk_throughput_bytes_per_s";
 
 /// Whether a group's cells count operations before bytes, or bits that went over a network.
-pub fn are_in(group: &Group<'_>) -> bool {
-    let is = |row: &Row<'_>| {
+pub fn are_in(group: &CellGroup<'_>) -> bool {
+    let is = |row: &CellRow<'_>| {
         row.cell.settings.has(knob::OPERATION) || row.cell.figures.contains_key(OPS)
     };
     group.rows.iter().any(is) || network(group) || nfs(group)
 }
 
 /// Whether what is told of a group went over a network.
-pub fn network(group: &Group<'_>) -> bool {
+pub fn network(group: &CellGroup<'_>) -> bool {
     group.rows.iter().any(|row| row.cell.settings.is_network())
 }
 
 /// Whether files of a group lay on NFS, and their operations are of bytes.
-fn nfs(group: &Group<'_>) -> bool {
+fn nfs(group: &CellGroup<'_>) -> bool {
     group.rows.iter().any(|row| row.cell.figures.contains_key(nfs::REQUESTS))
 }
 
 /// Rates of a file server, and what they cost both ends, as far as that is known here.
-fn of_nfs() -> Vec<Column> {
+fn of_nfs() -> Vec<OperationColumn> {
     let megabytes: fn(f64) -> String = |per_s| value::significant(per_s / 1e6);
     let whole: fn(f64) -> String = |number| value::count(number.round() as u64);
-    let column = |head, name, print| Column { head, name, print };
+    let column = |head, name, print| OperationColumn { head, name, print };
     vec![
         column("MB/s", cells::THROUGHPUT, megabytes),
         column("ops/s", cells::IOPS, value::iops),
@@ -71,30 +71,46 @@ fn of_nfs() -> Vec<Column> {
 }
 
 /// Rates of a network, in decimal bits, and what each end's processors gave for them.
-fn of_network() -> Vec<Column> {
+fn of_network() -> Vec<OperationColumn> {
     let gigabits: fn(f64) -> String = |per_s| value::significant(per_s * 8.0 / 1e9);
     let whole: fn(f64) -> String = |number| value::count(number.round() as u64);
     let copied = "zerocopy_copied_share";
     vec![
-        Column { head: "Gb/s", name: cells::THROUGHPUT, print: gigabits },
-        Column { head: "to peer", name: "outgoing_throughput_bytes_per_s", print: gigabits },
-        Column { head: "from peer", name: "incoming_throughput_bytes_per_s", print: gigabits },
-        Column { head: "disk", name: DISK, print: gigabits },
-        Column { head: "sent", name: "sent_throughput_bytes_per_s", print: gigabits },
-        Column { head: "msg/s", name: cells::IOPS, print: value::iops },
-        Column { head: "s/GB out", name: "sender_cpu_seconds_per_gb", print: value::significant },
-        Column { head: "s/GB in", name: "receiver_cpu_seconds_per_gb", print: value::significant },
-        Column { head: "retrans", name: "retransmits", print: whole },
-        Column { head: "RTT", name: "rtt_ns_mean", print: value::duration },
-        Column { head: "copied", name: copied, print: value::percent },
-        Column { head: "loss", name: LOSS, print: value::percent },
-        Column { head: "by socket", name: "datagrams_dropped_by_socket", print: whole },
-        Column { head: "reordered", name: "datagrams_reordered", print: whole },
-        Column { head: "jitter", name: "jitter_ns_mean", print: value::duration },
-        Column { head: "link 1", name: "link1_throughput_bytes_per_s", print: gigabits },
-        Column { head: "link 2", name: "link2_throughput_bytes_per_s", print: gigabits },
-        Column { head: "link 3", name: "link3_throughput_bytes_per_s", print: gigabits },
-        Column { head: "link 4", name: "link4_throughput_bytes_per_s", print: gigabits },
+        OperationColumn { head: "Gb/s", name: cells::THROUGHPUT, print: gigabits },
+        OperationColumn {
+            head: "to peer",
+            name: "outgoing_throughput_bytes_per_s",
+            print: gigabits,
+        },
+        OperationColumn {
+            head: "from peer",
+            name: "incoming_throughput_bytes_per_s",
+            print: gigabits,
+        },
+        OperationColumn { head: "disk", name: DISK, print: gigabits },
+        OperationColumn { head: "sent", name: "sent_throughput_bytes_per_s", print: gigabits },
+        OperationColumn { head: "msg/s", name: cells::IOPS, print: value::iops },
+        OperationColumn {
+            head: "s/GB out",
+            name: "sender_cpu_seconds_per_gb",
+            print: value::significant,
+        },
+        OperationColumn {
+            head: "s/GB in",
+            name: "receiver_cpu_seconds_per_gb",
+            print: value::significant,
+        },
+        OperationColumn { head: "retrans", name: "retransmits", print: whole },
+        OperationColumn { head: "RTT", name: "rtt_ns_mean", print: value::duration },
+        OperationColumn { head: "copied", name: copied, print: value::percent },
+        OperationColumn { head: "loss", name: LOSS, print: value::percent },
+        OperationColumn { head: "by socket", name: "datagrams_dropped_by_socket", print: whole },
+        OperationColumn { head: "reordered", name: "datagrams_reordered", print: whole },
+        OperationColumn { head: "jitter", name: "jitter_ns_mean", print: value::duration },
+        OperationColumn { head: "link 1", name: "link1_throughput_bytes_per_s", print: gigabits },
+        OperationColumn { head: "link 2", name: "link2_throughput_bytes_per_s", print: gigabits },
+        OperationColumn { head: "link 3", name: "link3_throughput_bytes_per_s", print: gigabits },
+        OperationColumn { head: "link 4", name: "link4_throughput_bytes_per_s", print: gigabits },
     ]
 }
 
@@ -103,12 +119,12 @@ pub const OF_MACHINES: &str =
     "Processors, interrupts and context switches of this machine, and of the other one (there)";
 
 /// What both machines of a load over a network did meanwhile; where both ends are on one, that one.
-pub fn of_machines(group: &Group<'_>) -> Vec<Column> {
+pub fn of_machines(group: &CellGroup<'_>) -> Vec<OperationColumn> {
     if !network(group) {
         return Vec::new();
     }
     let whole: fn(f64) -> String = |number| value::count(number.round() as u64);
-    let column = |head, name, print| Column { head, name, print };
+    let column = |head, name, print| OperationColumn { head, name, print };
     let mut all = vec![
         column("CPU", "cpu_busy_share", value::percent),
         column("intr/s", "interrupts_per_s", whole),
@@ -122,12 +138,12 @@ pub fn of_machines(group: &Group<'_>) -> Vec<Column> {
 }
 
 /// Whether one of a group's cells has a column's figure.
-fn has(group: &Group<'_>, column: &Column) -> bool {
+fn has(group: &CellGroup<'_>, column: &OperationColumn) -> bool {
     group.rows.iter().any(|row| cells::figure(row.cell, column.name).is_some())
 }
 
 /// The columns of a group: those that none of its cells has are left out.
-pub fn columns(group: &Group<'_>) -> Vec<Column> {
+pub fn columns(group: &CellGroup<'_>) -> Vec<OperationColumn> {
     let by_name = group.rows.iter().any(|row| row.cell.figures.contains_key(OPS));
     if network(group) || (nfs(group) && !by_name) {
         let mut all = if network(group) { of_network() } else { of_nfs() };
@@ -136,23 +152,27 @@ pub fn columns(group: &Group<'_>) -> Vec<Column> {
     }
     let megabytes: fn(f64) -> String = |per_s| value::significant(per_s / 1e6);
     let all = [
-        Column { head: "trans/s", name: TRANSACTIONS, print: value::iops },
-        Column { head: "trans p99", name: "transaction_latency_ns_p99", print: value::duration },
-        Column { head: "ops/s", name: OPS, print: value::iops },
-        Column { head: "durable ops/s", name: DURABLE_OPS, print: value::iops },
-        Column { head: "MB/s", name: cells::THROUGHPUT, print: megabytes },
-        Column { head: "CPU/op", name: CPU, print: value::duration },
-        Column { head: "p50", name: cells::P50, print: value::duration },
-        Column { head: "p99", name: cells::P99, print: value::duration },
+        OperationColumn { head: "trans/s", name: TRANSACTIONS, print: value::iops },
+        OperationColumn {
+            head: "trans p99",
+            name: "transaction_latency_ns_p99",
+            print: value::duration,
+        },
+        OperationColumn { head: "ops/s", name: OPS, print: value::iops },
+        OperationColumn { head: "durable ops/s", name: DURABLE_OPS, print: value::iops },
+        OperationColumn { head: "MB/s", name: cells::THROUGHPUT, print: megabytes },
+        OperationColumn { head: "CPU/op", name: CPU, print: value::duration },
+        OperationColumn { head: "p50", name: cells::P50, print: value::duration },
+        OperationColumn { head: "p99", name: cells::P99, print: value::duration },
     ];
     all.into_iter().filter(|column| column.name == OPS || has(group, column)).collect()
 }
 
 /// The figure of a column, for people; `-` where there is none.
-pub fn cell(row: &Row<'_>, column: &Column) -> String {
+pub fn cell(row: &CellRow<'_>, column: &OperationColumn) -> String {
     print(cells::figure(row.cell, column.name), column)
 }
 
-fn print(estimate: Option<Estimate>, column: &Column) -> String {
+fn print(estimate: Option<Estimate>, column: &OperationColumn) -> String {
     estimate.map_or("-".to_owned(), |estimate| (column.print)(estimate.value))
 }

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use super::nature::Nature;
 use super::{programs, words};
 use crate::analysis::Finding;
-use crate::analysis::compare::{Change, Compared, Comparison, Held, HeldFigure};
+use crate::analysis::compare::{Change, Compared, Comparison, HeldFigure, ReportedComparison};
 use base::stats::Estimate;
 use base::value::{counted, percent, significant};
 use experiment::campaign::Campaign;
@@ -14,9 +14,9 @@ use experiment::campaign::Campaign;
 #[derive(Debug)]
 pub struct Pair<'a> {
     /// What the other is held against.
-    pub before: Told<'a>,
+    pub before: NamedCampaign<'a>,
     /// What is held against it.
-    pub now: Told<'a>,
+    pub now: NamedCampaign<'a>,
     /// The cells.
     pub comparison: &'a Comparison,
     /// What it claims.
@@ -128,7 +128,7 @@ pub struct HeldWords {
 }
 
 impl HeldWords {
-    fn of(held: &Held) -> HeldWords {
+    fn of(held: &ReportedComparison) -> HeldWords {
         let title = held.said();
         let Some(near) = &held.nearest else {
             let nearest = held.reason.clone().unwrap_or_default();
@@ -173,16 +173,16 @@ fn means(change: Change, threshold: f64) -> String {
     }
 }
 
-/// A campaign and where it is kept.
+/// A campaign, with the words that the user typed for it.
 #[derive(Clone, Copy, Debug)]
-pub struct Told<'a> {
+pub struct NamedCampaign<'a> {
     /// As typed.
     pub typed: &'a str,
     /// The campaign.
     pub campaign: &'a Campaign,
 }
 
-impl Told<'_> {
+impl NamedCampaign<'_> {
     /// `streams on vm, 2026-11-24 03:42:40 UTC (campaign 1)`.
     pub fn said(&self) -> String {
         let of = self.campaign;

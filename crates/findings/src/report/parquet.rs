@@ -13,7 +13,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{Type, TypePtr};
 
-use super::columns::{self, Cell, Column, Kind};
+use super::columns::{self, ColumnType, ColumnValue, TrialColumn};
 use super::nature::Nature;
 use super::{Input, TrialView};
 use experiment::measurement::Record;
@@ -21,13 +21,13 @@ use experiment::measurement::Record;
 /// Rows of one row group: what is in memory of a column while it is written.
 const GROUP_ROWS: usize = 16_384;
 
-/// A row a trial, in the columns of [`columns::of`]. What a trial does not have is null. The
-/// file's metadata say whose it is, and the unit of each column.
+/// A row a trial, in the columns of [`columns::trial_columns`]. What a trial does not have is
+/// null. The file's metadata say whose it is, and the unit of each column.
 ///
 /// # Errors
 /// Never in practice: it is written to memory.
 pub fn render(input: &Input<'_>) -> Result<Vec<u8>> {
-    let columns = columns::of(input);
+    let columns = columns::trial_columns(input);
     let trials: Vec<(&Record, &TrialView)> = input.records.iter().zip(&input.trials).collect();
     let fields: Vec<TypePtr> =
         columns.iter().map(|column| field(column, &trials)).collect::<Result<_>>()?;
@@ -61,12 +61,12 @@ pub fn is_ours(start: &[u8], end: &[u8]) -> bool {
 /// Keys of the footer by which ours are known.
 const KEYS: [&str; 3] = ["brickyard", "campaign", "started_unix_ns"];
 
-fn field(column: &Column<'_>, trials: &[(&Record, &TrialView)]) -> Result<TypePtr> {
+fn field(column: &TrialColumn<'_>, trials: &[(&Record, &TrialView)]) -> Result<TypePtr> {
     let (physical, logical) = match column.kind {
-        Kind::Integer => (Physical::INT64, unsigned(column, trials)),
-        Kind::Number => (Physical::DOUBLE, None),
-        Kind::Switch => (Physical::BOOLEAN, None),
-        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        ColumnType::Integer => (Physical::INT64, unsigned(column, trials)),
+        ColumnType::Number => (Physical::DOUBLE, None),
+        ColumnType::Switch => (Physical::BOOLEAN, None),
+        ColumnType::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
     };
     let field = Type::primitive_type_builder(&column.name, physical)
         .with_repetition(Repetition::OPTIONAL)
@@ -76,29 +76,31 @@ fn field(column: &Column<'_>, trials: &[(&Record, &TrialView)]) -> Result<TypePt
 
 /// Whole numbers are signed, which every reader knows and can subtract; a column that has one of
 /// 2^63 or more is not.
-fn unsigned(column: &Column<'_>, trials: &[(&Record, &TrialView)]) -> Option<LogicalType> {
+fn unsigned(column: &TrialColumn<'_>, trials: &[(&Record, &TrialView)]) -> Option<LogicalType> {
     let mut cells = trials.iter().filter_map(|(record, view)| column.cell(record, view));
-    let large = |cell: Cell<'_>| matches!(cell, Cell::Integer(n) if i64::try_from(n).is_err());
-    cells.any(large).then(|| LogicalType::integer(64, false))
+    let is_large = |n: u64| i64::try_from(n).is_err();
+    cells
+        .any(|cell| matches!(cell, ColumnValue::Integer(n) if is_large(n)))
+        .then(|| LogicalType::integer(64, false))
 }
 
 fn write(
     to: &mut SerializedColumnWriter<'_>,
-    column: &Column<'_>,
+    column: &TrialColumn<'_>,
     rows: &[(&Record, &TrialView)],
 ) -> Result<()> {
     let cells = rows.iter().map(|(record, view)| column.cell(record, view));
     match column.kind {
-        Kind::Integer => typed::<Int64Type>(to, cells, |cell| match cell {
-            Cell::Integer(number) => Some(number as i64),
+        ColumnType::Integer => typed::<Int64Type>(to, cells, |cell| match cell {
+            ColumnValue::Integer(number) => Some(number as i64),
             _ => None,
         }),
-        Kind::Number => typed::<DoubleType>(to, cells, |cell| cell.number()),
-        Kind::Switch => typed::<BoolType>(to, cells, |cell| match cell {
-            Cell::Switch(on) => Some(on),
+        ColumnType::Number => typed::<DoubleType>(to, cells, |cell| cell.number()),
+        ColumnType::Switch => typed::<BoolType>(to, cells, |cell| match cell {
+            ColumnValue::Switch(on) => Some(on),
             _ => None,
         }),
-        Kind::Text => typed::<ByteArrayType>(to, cells, |cell| {
+        ColumnType::Text => typed::<ByteArrayType>(to, cells, |cell| {
             Some(ByteArray::from(cell.to_string().into_bytes()))
         }),
     }
@@ -107,8 +109,8 @@ fn write(
 /// Values, and for each row whether it has one (the definition level).
 fn typed<'a, T: DataType>(
     to: &mut SerializedColumnWriter<'_>,
-    cells: impl Iterator<Item = Option<Cell<'a>>>,
-    value: impl Fn(Cell<'a>) -> Option<T::T>,
+    cells: impl Iterator<Item = Option<ColumnValue<'a>>>,
+    value: impl Fn(ColumnValue<'a>) -> Option<T::T>,
 ) -> Result<()> {
     let (mut values, mut levels) = (Vec::new(), Vec::new());
     for cell in cells {
@@ -120,7 +122,7 @@ fn typed<'a, T: DataType>(
 }
 
 /// Whose trials they are; the keys are those of the JSON contract.
-fn metadata(input: &Input<'_>, columns: &[Column<'_>]) -> Vec<KeyValue> {
+fn metadata(input: &Input<'_>, columns: &[TrialColumn<'_>]) -> Vec<KeyValue> {
     let campaign = input.campaign;
     let units = columns.iter().filter(|column| !column.unit.is_empty());
     let units: serde_json::Map<String, serde_json::Value> =
@@ -153,7 +155,7 @@ mod tests {
         SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap()
     }
 
-    /// As [`Cell`] prints it, so that it can be held against a cell of CSV.
+    /// As [`ColumnValue`] prints it, so that it can be held against a cell of CSV.
     fn printed(field: &Field) -> Option<String> {
         Some(match field {
             Field::Null => return None,
@@ -171,7 +173,7 @@ mod tests {
         let input = fixture.input();
         let file = read(render(&input).unwrap());
         assert_eq!(file.metadata().file_metadata().num_rows(), input.records.len() as i64);
-        let columns = columns::of(&input);
+        let columns = columns::trial_columns(&input);
         let mut rows = 0;
         for (row, place) in file.get_row_iter(None).unwrap().zip(0..) {
             let (record, view) = (&input.records[place], &input.trials[place]);

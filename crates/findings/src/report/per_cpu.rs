@@ -16,7 +16,7 @@ const CELLS_MAX: usize = 4;
 /// CPUs of a cell that are told, the busiest ones.
 const CPUS_MAX: usize = 16;
 
-impl Told {
+impl TrialCpuShares {
     /// `CPUs in trial 3 (streams 1), % of their time`
     pub fn title(&self) -> String {
         let label =
@@ -37,7 +37,7 @@ pub fn percent(share: f64) -> String {
 
 /// What the CPUs did in one trial.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct TrialCpuShares {
     /// The trial, the first of its cell.
     pub trial: u32,
     /// They are those of the other machine of a trial on two.
@@ -51,7 +51,7 @@ pub struct Told {
 }
 
 /// Of the first trial of each cell of a group over a network; nothing of other groups.
-pub fn of(input: &Input<'_>, group: &cells::Group<'_>) -> Vec<Told> {
+pub fn cpu_shares(input: &Input<'_>, group: &cells::CellGroup<'_>) -> Vec<TrialCpuShares> {
     if !operations::network(group) {
         return Vec::new();
     }
@@ -68,20 +68,20 @@ pub fn of(input: &Input<'_>, group: &cells::Group<'_>) -> Vec<Told> {
         let label = if group.varying.is_empty() { String::new() } else { group.label(row) };
         let here = busiest(trial, label.clone(), shares(record, SOURCE));
         let there = shares(record, &format!("{PEER}{SOURCE}"));
-        let there =
-            (!there.is_empty()).then(|| Told { peer: true, ..busiest(trial, label, there) });
+        let there = (!there.is_empty())
+            .then(|| TrialCpuShares { peer: true, ..busiest(trial, label, there) });
         Some([Some(here), there])
     });
     told.take(CELLS_MAX).flatten().flatten().collect()
 }
 
-fn busiest(trial: u32, label: String, mut cpus: Vec<(u32, [f64; KINDS.len()])>) -> Told {
+fn busiest(trial: u32, label: String, mut cpus: Vec<(u32, [f64; KINDS.len()])>) -> TrialCpuShares {
     let idle = KINDS.len() - 1;
     cpus.sort_by(|a, b| a.1[idle].total_cmp(&b.1[idle]));
     let left_out = cpus.len().saturating_sub(CPUS_MAX);
     cpus.truncate(CPUS_MAX);
     cpus.sort_by_key(|(number, _)| *number);
-    Told { trial, peer: false, label, cpus, left_out }
+    TrialCpuShares { trial, peer: false, label, cpus, left_out }
 }
 
 /// Shares of each CPU's time in the window.

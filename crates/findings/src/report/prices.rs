@@ -5,7 +5,7 @@
 //! cells whose bytes the device moved.
 
 use super::{Input, cells};
-use crate::analysis::Asked;
+use crate::analysis::AnalysisInput;
 use crate::analysis::cost::{self, PRICE_PER_GB_PER_S, PRICE_PER_IOPS, PRICE_PER_TB};
 use base::stats::Estimate;
 use experiment::measurement::figures::Cell;
@@ -17,7 +17,7 @@ pub fn add(input: &mut Input<'_>) {
     }
     let campaign = input.campaign;
     let (inventory, prices) = (&campaign.inventory, &campaign.prices);
-    let asked = Asked::new(&[], inventory, prices);
+    let asked = AnalysisInput::new(&[], inventory, prices);
     let groups = cells::groups(input);
     let rows = cells::rows(groups.iter());
     let device = rows.into_iter().filter(|row| row.source.is_device());
@@ -72,7 +72,7 @@ mod tests {
     fn each_disk_costs_and_one_of_all_else() {
         let asked = |campaign: &Campaign, settings: &experiment::knob::Settings| {
             let (inventory, prices) = (&campaign.inventory, &campaign.prices);
-            let asked = Asked::new(&[], inventory, prices);
+            let asked = AnalysisInput::new(&[], inventory, prices);
             (cost::price(&asked, settings), cost::usable_bytes(&asked, settings))
         };
         let price = |campaign: &Campaign, settings: &_| asked(campaign, settings).0;

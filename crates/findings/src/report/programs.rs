@@ -1,6 +1,6 @@
 //! (pure) What tables of programs show: their columns, and how each figure is printed.
 
-use super::cells::Group;
+use super::cells::CellGroup;
 use crate::report::Input;
 use crate::report::reach::Reach;
 use base::stats::Estimate;
@@ -20,12 +20,12 @@ pub const COLUMNS: &[(&str, &str)] = &[
 ];
 
 /// Whether the cells of a group are of programs.
-pub fn are_in(group: &Group<'_>) -> bool {
+pub fn are_in(group: &CellGroup<'_>) -> bool {
     group.rows.iter().any(|row| row.cell.figures.contains_key("elapsed_s"))
 }
 
 /// Names of the figures that the programs of a group said themselves, in alphabetical order.
-pub fn said<'a>(input: &'a Input<'_>, group: &Group<'a>) -> Vec<&'a str> {
+pub fn said<'a>(input: &'a Input<'_>, group: &CellGroup<'a>) -> Vec<&'a str> {
     let asked = input.records.iter().flat_map(|record| record.trial.settings.get(knob::EXTRACT));
     let asked: Vec<&str> = asked.filter_map(|text| Some(text.split_once('=')?.0)).collect();
     let of = group.rows.iter().flat_map(|row| row.cell.figures.keys());
@@ -40,7 +40,7 @@ pub fn said<'a>(input: &'a Input<'_>, group: &Group<'a>) -> Vec<&'a str> {
 
 /// What a figure is counted in.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Unit {
+pub enum ProgramUnit {
     /// Bytes per second.
     Throughput,
     /// Bytes.
@@ -54,34 +54,34 @@ pub enum Unit {
 }
 
 /// The unit of a figure is the end of its name.
-pub fn unit(name: &str) -> Unit {
+pub fn unit(name: &str) -> ProgramUnit {
     let ends = |end: &str| name.ends_with(end);
     match () {
-        () if ends("_bytes_per_s") => Unit::Throughput,
-        () if ends("_bytes") => Unit::Bytes,
-        () if ends("_share") => Unit::Share,
-        () if ends("_ns") || name.contains("latency_ns_") => Unit::Time(1.0),
-        () if ends("_ms") => Unit::Time(1e6),
-        () if (ends("_s") && !ends("_per_s")) || ends("_s_max") => Unit::Time(1e9),
-        () => Unit::Plain,
+        () if ends("_bytes_per_s") => ProgramUnit::Throughput,
+        () if ends("_bytes") => ProgramUnit::Bytes,
+        () if ends("_share") => ProgramUnit::Share,
+        () if ends("_ns") || name.contains("latency_ns_") => ProgramUnit::Time(1.0),
+        () if ends("_ms") => ProgramUnit::Time(1e6),
+        () if (ends("_s") && !ends("_per_s")) || ends("_s_max") => ProgramUnit::Time(1e9),
+        () => ProgramUnit::Plain,
     }
 }
 
 /// A figure for people.
 pub fn print(name: &str, value: f64) -> String {
     match unit(name) {
-        Unit::Throughput => value::throughput(value),
-        Unit::Bytes => value::bytes(value),
-        Unit::Share => value::percent(value),
-        Unit::Time(ns) => value::duration(value * ns),
-        Unit::Plain => value::significant(value),
+        ProgramUnit::Throughput => value::throughput(value),
+        ProgramUnit::Bytes => value::bytes(value),
+        ProgramUnit::Share => value::percent(value),
+        ProgramUnit::Time(ns) => value::duration(value * ns),
+        ProgramUnit::Plain => value::significant(value),
     }
 }
 
 /// The figure `name` of a row with half its interval: `1.2 s +-3%`; `-` where there is none.
 pub fn cell(figure: Option<Estimate>, name: &str) -> String {
     let Some(estimate) = figure else { return "-".to_owned() };
-    let spread = Reach::of(&estimate).map(|reach| match reach {
+    let spread = Reach::from_estimate(&estimate).map(|reach| match reach {
         Reach::Share(_) => format!(" +-{}", reach.told().replace(' ', "")),
         Reach::Times(_) => format!(" {}", reach.told()),
     });

@@ -11,7 +11,7 @@ use super::{csv, words};
 use experiment::query::{Answer, Relation, RelationKind, SqlValue, typed};
 
 /// One way to print an answer.
-pub struct Format {
+pub struct AnswerFormat {
     /// As typed after `--format`.
     pub name: &'static str,
     /// Prints it, whole.
@@ -19,10 +19,10 @@ pub struct Format {
 }
 
 /// The first is the default.
-pub const FORMATS: &[Format] = &[
-    Format { name: "text", render: text },
-    Format { name: "json", render: json },
-    Format { name: "csv", render: comma_separated },
+pub const FORMATS: &[AnswerFormat] = &[
+    AnswerFormat { name: "text", render: text },
+    AnswerFormat { name: "json", render: json },
+    AnswerFormat { name: "csv", render: comma_separated },
 ];
 
 /// A cell of a table shows no more characters than this; that of a single row, more.
@@ -36,7 +36,10 @@ fn not_measured(answer: &Answer) -> Vec<(i64, Nature)> {
     let is_of = |campaign: i64| {
         column.is_none_or(|at| answer.rows.iter().any(|row| row[at] == SqlValue::Integer(campaign)))
     };
-    let all = answer.ran.iter().map(|ran| (ran.campaign, Nature::of(&ran.engines, ran.imported)));
+    let all = answer
+        .ran
+        .iter()
+        .map(|ran| (ran.campaign, Nature::from_engines(&ran.engines, ran.imported)));
     all.filter(|(campaign, nature)| *nature != Nature::Measured && is_of(*campaign)).collect()
 }
 

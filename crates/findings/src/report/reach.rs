@@ -24,7 +24,7 @@ pub const LEGEND: &str = "half the 95 % interval over replicates, none for n = 1
 
 impl Reach {
     /// Of an estimate; `None` where it has no interval, and of nothing.
-    pub fn of(estimate: &Estimate) -> Option<Reach> {
+    pub fn from_estimate(estimate: &Estimate) -> Option<Reach> {
         let ends = estimate.interval?;
         if ends.high == ends.low {
             return Some(Reach::Share(0.0));
@@ -63,16 +63,18 @@ mod tests {
     /// Six runs from 70 to 780 MB/s were "+-212%": nobody can use that.
     #[test]
     fn what_is_wider_than_a_factor_of_2_is_told_as_a_factor() {
-        let told =
-            |value, low, high| Reach::of(&Estimate::within(value, low, high)).map(Reach::told);
+        let told = |value, low, high| {
+            Reach::from_estimate(&Estimate::within(value, low, high)).map(Reach::told)
+        };
         assert_eq!(told(100.0, 98.0, 102.1).as_deref(), Some("2.0 %"));
         assert_eq!(told(100.0, 71.0, 141.0).as_deref(), Some("35 %"));
         assert_eq!(told(100.0, 50.0, 200.0).as_deref(), Some("x2.00"));
         assert_eq!(told(100.0, 0.1, 1e5).as_deref(), Some("x100+"));
         assert_eq!(told(100.0, 0.0, 200.0).as_deref(), Some("x100+"));
         assert_eq!(told(0.0, 0.0, 0.0).as_deref(), Some("0.0 %"));
-        assert_eq!(Reach::of(&Estimate::bare(5.0)), None);
-        let signed = |low, high| Reach::of(&Estimate::within(1.0, low, high)).unwrap().signed();
+        assert_eq!(Reach::from_estimate(&Estimate::bare(5.0)), None);
+        let signed =
+            |low, high| Reach::from_estimate(&Estimate::within(1.0, low, high)).unwrap().signed();
         assert_eq!(
             (signed(0.9, 1.1), signed(0.2, 5.0)),
             ("\u{b1}10 %".into(), "\u{d7}\u{f7}5.00".into())

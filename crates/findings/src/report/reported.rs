@@ -1,13 +1,13 @@
 //! (pure) What tables of reported figures show: each with its author's words, in our units and as
 //! printed. No interval, origin or verdict of ours stands beside one.
 
-use super::cells::Group;
+use super::cells::CellGroup;
 use super::{Input, programs};
 use experiment::measurement::Reported;
 use experiment::measurement::reported::{Figure, PREFIX};
 
-/// A table of words.
-pub struct Sheet {
+/// A table of reported figures, in words.
+pub struct ReportedSheet {
     /// Heads of its columns; the first is of what tells the rows apart.
     pub heads: Vec<String>,
     /// As many cells in each.
@@ -17,12 +17,12 @@ pub struct Sheet {
 }
 
 /// Whether all figures of a group are reported ones: nothing of it was measured here.
-pub fn are_all(group: &Group<'_>) -> bool {
+pub fn are_all(group: &CellGroup<'_>) -> bool {
     are_in(group) && !programs::are_in(group)
 }
 
 /// Whether there are reported ones among the figures of a group.
-pub fn are_in(group: &Group<'_>) -> bool {
+pub fn are_in(group: &CellGroup<'_>) -> bool {
     let names = group.rows.iter().flat_map(|row| row.cell.figures.keys());
     names.into_iter().any(|name| name.starts_with(PREFIX))
 }
@@ -31,7 +31,7 @@ pub fn are_in(group: &Group<'_>) -> bool {
 const PRINTED_MAX: usize = 2;
 
 /// The table of a group.
-pub fn sheet(input: &Input<'_>, group: &Group<'_>) -> Sheet {
+pub fn sheet(input: &Input<'_>, group: &CellGroup<'_>) -> ReportedSheet {
     let rows =
         group.rows.iter().filter_map(|row| Some((row, of(input, row.cell.trials.first()?)?)));
     let rows: Vec<_> = rows.collect();
@@ -46,7 +46,7 @@ pub fn sheet(input: &Input<'_>, group: &Group<'_>) -> Sheet {
     let mut heads = vec![group.varying.join(", ")];
     heads.extend(names.iter().map(|name| head(name)));
     heads.extend(printed.then(|| "as printed".to_owned()));
-    let line = |(row, reported): &(&super::cells::Row<'_>, &Reported)| {
+    let line = |(row, reported): &(&super::cells::CellRow<'_>, &Reported)| {
         let alone = group.varying.is_empty();
         let mut line = vec![if alone { String::new() } else { group.label(row) }];
         let figure = |name: &&str| match row.cell.trials.len() {
@@ -67,7 +67,7 @@ pub fn sheet(input: &Input<'_>, group: &Group<'_>) -> Sheet {
     let source = rows.first().map_or(String::new(), |(_, reported)| {
         format!("reported by {} ({})", reported.by, reported.place)
     });
-    Sheet { rows: rows.iter().map(line).collect(), heads, source }
+    ReportedSheet { rows: rows.iter().map(line).collect(), heads, source }
 }
 
 /// What was reported as the trial of that number.

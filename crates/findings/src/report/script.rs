@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::columns::{self, Cell, Column, Kind};
+use super::columns::{self, ColumnType, ColumnValue, TrialColumn};
 use super::nature::Nature;
 use super::{Input, words};
 use base::value::Domain;
@@ -35,7 +35,7 @@ struct Language {
 
 /// The table of trials, as numbers.
 struct Table<'a> {
-    columns: Vec<Column<'a>>,
+    columns: Vec<TrialColumn<'a>>,
     /// Names of the columns that each of these languages takes without quotes.
     names: Vec<String>,
     /// Of each column of words: those that occur, in the order of their levels.
@@ -46,12 +46,12 @@ struct Table<'a> {
 
 impl<'a> Table<'a> {
     fn of(input: &'a Input<'_>) -> Table<'a> {
-        let columns = columns::of(input);
+        let columns = columns::trial_columns(input);
         let trials = || input.records.iter().zip(&input.trials);
         let mut levels = BTreeMap::new();
         let mut numbers: BTreeMap<usize, BTreeMap<String, usize>> = BTreeMap::new();
         for (place, column) in columns.iter().enumerate() {
-            if column.kind != Kind::Text {
+            if column.kind != ColumnType::Text {
                 continue;
             }
             let cells = trials().filter_map(|(record, view)| column.cell(record, view));
@@ -84,29 +84,29 @@ impl<'a> Table<'a> {
     }
 
     /// The script's name of the column for which `is` holds.
-    fn name(&self, is: impl Fn(&Column<'_>) -> bool) -> Option<&str> {
+    fn name(&self, is: impl Fn(&TrialColumn<'_>) -> bool) -> Option<&str> {
         self.columns.iter().position(is).map(|place| self.names[place].as_str())
     }
 
     /// Names of the columns of a kind.
-    fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &str> {
+    fn of_kind(&self, kind: ColumnType) -> impl Iterator<Item = &str> {
         let columns = self.columns.iter().zip(&self.names);
         columns.filter(move |(column, _)| column.kind == kind).map(|(_, name)| name.as_str())
     }
 }
 
 /// A number in the fewest digits that give it back, with an exponent where that is shorter.
-fn digits(cell: &Cell<'_>) -> String {
+fn digits(cell: &ColumnValue<'_>) -> String {
     match cell {
-        Cell::Integer(number) => number.to_string(),
-        Cell::Number(number) => format!("{number:?}"),
-        Cell::Switch(on) => u8::from(*on).to_string(),
-        Cell::Text(_) => String::new(),
+        ColumnValue::Integer(number) => number.to_string(),
+        ColumnValue::Number(number) => format!("{number:?}"),
+        ColumnValue::Switch(on) => u8::from(*on).to_string(),
+        ColumnValue::Text(_) => String::new(),
     }
 }
 
 /// The place of a level: that of its knob's words, else by number, else by letter.
-fn rank(column: &Column<'_>, level: &str) -> (usize, u64, String) {
+fn rank(column: &TrialColumn<'_>, level: &str) -> (usize, u64, String) {
     if let Some(Domain::OneOf(words)) = column.knob().and_then(knob::find).map(|it| it.domain) {
         let place = words.iter().position(|word| *word == level);
         return (place.unwrap_or(words.len()), 0, level.to_owned());
@@ -118,7 +118,7 @@ fn rank(column: &Column<'_>, level: &str) -> (usize, u64, String) {
 }
 
 /// Names that both languages take as they stand, no two the same.
-fn names(columns: &[Column<'_>]) -> Vec<String> {
+fn names(columns: &[TrialColumn<'_>]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for column in columns {
         let usable = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
@@ -162,8 +162,8 @@ fn render(input: &Input<'_>, language: &Language) -> String {
     let levels = table.levels.iter();
     let levels: Vec<(String, String)> =
         levels.map(|(place, levels)| (table.names[*place].clone(), texts(levels))).collect();
-    let integers: Vec<&str> = table.of_kind(Kind::Integer).collect();
-    let switches: Vec<&str> = table.of_kind(Kind::Switch).collect();
+    let integers: Vec<&str> = table.of_kind(ColumnType::Integer).collect();
+    let switches: Vec<&str> = table.of_kind(ColumnType::Switch).collect();
     let mut places = BTreeMap::from([
         // Words of ours alone, as it stands in a comment.
         ("nature", Nature::of_campaign(campaign).lead()),

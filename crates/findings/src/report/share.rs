@@ -29,7 +29,7 @@ pub fn block(input: &Input<'_>) -> String {
     let noted = |told: &mut dyn Iterator<Item = String>| -> Vec<String> {
         told.flat_map(|it| folded("  ! ", &it, WIDTH)).collect()
     };
-    let part = |worth: u8, lines: Vec<String>| Part { worth, lines };
+    let part = |worth: u8, lines: Vec<String>| ShareSection { worth, lines };
     let nature = Nature::of_campaign(input.campaign).line();
     let said = summary.said.iter().flat_map(|said| folded("", said, WIDTH));
     let trust = summary.confidence.iter().flat_map(|it| screen::trust(it, WIDTH));
@@ -63,8 +63,8 @@ pub fn block(input: &Input<'_>) -> String {
 /// So many lines a block has at most.
 const LINES_MAX: usize = 12;
 
-/// Lines that stand together.
-struct Part {
+/// Lines of the shared text that stand together.
+struct ShareSection {
     /// What is worth less makes room first: below [`NEEDED`] it may be left out whole, from there
     /// on it is cut to a line, and left out only where that is not enough, below [`ALWAYS`].
     worth: u8,
@@ -75,9 +75,9 @@ const NEEDED: u8 = 2;
 const ALWAYS: u8 = 6;
 
 /// Makes room: what is worth least ends earlier.
-fn fit(parts: &mut Vec<Part>) {
+fn fit(parts: &mut Vec<ShareSection>) {
     while parts.iter().map(|part| part.lines.len()).sum::<usize>() > LINES_MAX {
-        let least = |may: &dyn Fn(&Part) -> bool| {
+        let least = |may: &dyn Fn(&ShareSection) -> bool| {
             let able = parts.iter().enumerate().filter(|(_, part)| may(part));
             able.min_by_key(|(_, part)| part.worth).map(|(place, _)| place)
         };
@@ -188,7 +188,7 @@ mod tests {
     /// "Twelve lines for a forum" were up to twenty.
     #[test]
     fn room_is_made_by_what_is_worth_least() {
-        let part = |worth, lines: &[&str]| Part {
+        let part = |worth, lines: &[&str]| ShareSection {
             worth,
             lines: lines.iter().map(|line| (*line).to_owned()).collect(),
         };

@@ -4,13 +4,13 @@ use serde_json::{Value as Json, json};
 
 use super::nature::Nature;
 use super::words;
-use crate::analysis::size::{Basis, Cost, Expected, Need, Rate, Sizing, Slots};
+use crate::analysis::size::{Basis, Cost, Expected, PartRate, PartsNeeded, Sizing, Slots};
 use base::value::{bits, significant, throughput};
 use experiment::campaign::Campaign;
 
 /// A sizing and the campaigns that it rests on.
 #[derive(Clone, Copy, Debug)]
-pub struct Told<'a> {
+pub struct SizingReport<'a> {
     /// The campaigns, in the order in which they were asked for; one or more.
     pub campaigns: &'a [Campaign],
     /// What it takes.
@@ -23,7 +23,7 @@ const PART: usize = 11;
 const COUNT: usize = 9;
 
 /// For people.
-pub fn text(told: &Told<'_>) -> String {
+pub fn text(told: &SizingReport<'_>) -> String {
     let of = told.sizing;
     let target = bits(of.throughput_bytes_per_s);
     let mut text = format!(
@@ -70,7 +70,7 @@ pub fn text(told: &Told<'_>) -> String {
 
 /// The answer in two sentences.
 fn answer(of: &Sizing) -> String {
-    let known = |need: &Need, what: &str| {
+    let known = |need: &PartsNeeded, what: &str| {
         need.value.map(|_| format!("{} {what}", range(&[need.value, need.low, need.high])))
     };
     let disks = of.disks.value.map(|_| format!("at least {}", disks(of)));
@@ -168,12 +168,12 @@ fn line(part: &str, count: &str, said: &str) -> String {
 }
 
 /// A part by its best and its worst rate.
-fn part(text: &mut String, name: &str, need: &Need, of: &Sizing, print: fn(f64) -> String) {
+fn part(text: &mut String, name: &str, need: &PartsNeeded, of: &Sizing, print: fn(f64) -> String) {
     if let Some(why) = &need.why {
         text.push_str(&line(name, "not known", why));
         return;
     }
-    let said = |rate: &Rate| {
+    let said = |rate: &PartRate| {
         let exact = significant(of.throughput_bytes_per_s / rate.bytes_per_s);
         let lanes = rate.lanes.map_or(String::new(), |lanes| format!(", x{lanes}"));
         format!("{exact} at {}{lanes}: {}", print(rate.bytes_per_s), rate.said)
@@ -309,12 +309,12 @@ fn alike(expected: f64, count: u64) -> bool {
 }
 
 /// Whose figures they are: measured ones where all are.
-fn nature(told: &Told<'_>) -> Nature {
+fn nature(told: &SizingReport<'_>) -> Nature {
     let mut all = told.campaigns.iter().map(Nature::of_campaign);
     all.find(|nature| *nature != Nature::Measured).unwrap_or(Nature::Measured)
 }
 
-fn basis(told: &Told<'_>) -> String {
+fn basis(told: &SizingReport<'_>) -> String {
     let one = |of: &Campaign| {
         let date = words::date(of.started_unix_ns);
         format!("{} on {}, {date} (campaign {})", of.plan, of.host, of.id)
@@ -336,7 +336,7 @@ fn basis(told: &Told<'_>) -> String {
 ///
 /// # Errors
 /// When it cannot be written as JSON.
-pub fn json(told: &Told<'_>) -> Result<String, serde_json::Error> {
+pub fn json(told: &SizingReport<'_>) -> Result<String, serde_json::Error> {
     let mut document = serde_json::to_value(told.sizing)?;
     document["brickyard"] = json!(env!("CARGO_PKG_VERSION"));
     let one = |of: &Campaign| {
@@ -375,7 +375,7 @@ fn wrapped(text: &str, indent: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::size::{Asked, Prices, size};
+    use crate::analysis::size::{Prices, SizingRequest, size};
     use crate::report::fixture;
     use crate::report::schema::check;
     use experiment::published::{self, Configuration};
@@ -387,22 +387,22 @@ mod tests {
     fn what_is_not_known_is_said_and_the_document_obeys_its_schema() {
         let fixture = fixture::evaluated();
         let prices = Prices { disk: Some(1.5), ..Prices::default() };
-        let asked = Asked {
+        let asked = SizingRequest {
             throughput_bytes_per_s: 5e9,
             capacity_bytes: Some(1 << 40),
             prices,
-            ..Asked::default()
+            ..SizingRequest::default()
         };
         let sizing = size(&fixture.records, &fixture.campaign.inventory, &asked);
         let campaigns = [fixture.campaign.clone()];
-        let told = Told { campaigns: &campaigns, sizing: &sizing };
+        let told = SizingReport { campaigns: &campaigns, sizing: &sizing };
         let text = text(&told);
         assert!(text.contains("not known") && text.contains("brickyard run"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
         obeys(&told);
     }
 
-    fn obeys(told: &Told<'_>) {
+    fn obeys(told: &SizingReport<'_>) {
         let schema = include_str!("../../../../docs/reference/size.schema.json");
         let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
         let document = serde_json::from_str(&json(told).unwrap()).unwrap();
@@ -419,10 +419,11 @@ mod tests {
         let machines: serde_json::Map<_, _> = set.configurations.iter().map(machine).collect();
         let inventory = json!({ "configurations": machines });
         let prices = Prices { disk: Some(1.5), nic: Some(2.0), ..Prices::default() };
-        let asked = Asked { throughput_bytes_per_s: 5e9, prices, ..Asked::default() };
+        let asked =
+            SizingRequest { throughput_bytes_per_s: 5e9, prices, ..SizingRequest::default() };
         let sizing = size(&set.records().unwrap(), &inventory, &asked);
         let campaigns = [fixture::evaluated().campaign];
-        let told = Told { campaigns: &campaigns, sizing: &sizing };
+        let told = SizingReport { campaigns: &campaigns, sizing: &sizing };
         obeys(&told);
         let text = text(&told);
         assert!(text.lines().count() <= 30, "{text}");

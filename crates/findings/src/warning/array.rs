@@ -1,6 +1,6 @@
 //! Arrays that lack members, or are busy with themselves.
 
-use super::Found;
+use super::WarningFinding;
 use base::value::counted;
 use facts::inventory::server::{Array, Server};
 
@@ -27,7 +27,7 @@ fn evidence(array: &Array) -> String {
 }
 
 /// Arrays with missing or failed members.
-pub fn degraded(server: &Server) -> Vec<Found> {
+pub fn degraded(server: &Server) -> Vec<WarningFinding> {
     let found = server.arrays.iter().filter_map(|array| {
         let said = array.state.as_deref().is_some_and(|state| state.contains("degraded"));
         let missing = array.missing.unwrap_or(0);
@@ -41,7 +41,7 @@ pub fn degraded(server: &Server) -> Vec<Found> {
             many => format!("{many} members"),
         };
         let more = (missing > 0).then(|| format!("{}: missing or failed = {missing}", array.name));
-        Some(Found {
+        Some(WarningFinding {
             part: part(array),
             text: format!("The {level} lacks {count}."),
             evidence: [evidence(array)].into_iter().chain(more).collect(),
@@ -88,7 +88,7 @@ fn cost(array: &Array, missing: u64) -> String {
 }
 
 /// Arrays that are being resynchronised, rebuilt, reshaped or checked.
-pub fn busy(server: &Server) -> Vec<Found> {
+pub fn busy(server: &Server) -> Vec<WarningFinding> {
     let found = server.arrays.iter().filter_map(|array| {
         let with = array.busy_with.as_deref().filter(|with| !matches!(*with, "idle" | "frozen"))?;
         let done = array.done_share.filter(|share| (0.0..=1.0).contains(share));
@@ -101,7 +101,7 @@ pub fn busy(server: &Server) -> Vec<Found> {
             ("zfs", "scrub") => format!("wait, or `zpool scrub -p {}` to pause it", array.name),
             _ => format!("wait; {}", look(array)),
         };
-        Some(Found {
+        Some(WarningFinding {
             part: part(array),
             text: format!("It is busy with a {with}{done}."),
             evidence: vec![match array.kind.as_str() {

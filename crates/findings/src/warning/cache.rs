@@ -1,6 +1,6 @@
 //! Write caches of disks: off, or lost when the power goes.
 
-use super::{Found, is_virtual, names};
+use super::{WarningFinding, is_virtual, names};
 use facts::inventory::server::{Drive, Server};
 use facts::inventory::{Device, Kind};
 
@@ -29,7 +29,7 @@ fn evidence(disks: &[(&Device, &str, Option<&Drive>)]) -> Vec<String> {
 
 /// Rotational disks that write without their cache: one that writes small blocks waits a turn for
 /// each.
-pub fn off(server: &Server) -> Vec<Found> {
+pub fn off(server: &Server) -> Vec<WarningFinding> {
     let mut disks = disks(server);
     disks.retain(|(disk, cache, _)| disk.rotational == Some(true) && *cache == "write through");
     let Some((first, _, drive)) = disks.first() else { return Vec::new() };
@@ -41,7 +41,7 @@ pub fn off(server: &Server) -> Vec<Found> {
         "sas" => format!("`sdparm --set WCE /dev/{}`", first.name),
         _ => format!("`hdparm -W1 /dev/{}`", first.name),
     };
-    vec![Found {
+    vec![WarningFinding {
         part: names(&disks.iter().map(|(disk, ..)| disk.name.as_str()).collect::<Vec<&str>>()),
         text: "The write cache of these rotational disks is off (or is said to be: some disks \
                with a battery behind them say so)."
@@ -61,7 +61,7 @@ pub fn off(server: &Server) -> Vec<Found> {
 
 /// Disks whose cache is known to lose what it holds: rotational ones, NVMe drives that tell that
 /// theirs is volatile, and those that say that nothing protects it. Of other SSDs nobody knows.
-pub fn volatile(server: &Server) -> Vec<Found> {
+pub fn volatile(server: &Server) -> Vec<WarningFinding> {
     let mut disks = disks(server);
     disks.retain(|(disk, cache, drive)| {
         let protected = drive
@@ -73,7 +73,7 @@ pub fn volatile(server: &Server) -> Vec<Found> {
     if disks.is_empty() {
         return Vec::new();
     }
-    vec![Found {
+    vec![WarningFinding {
         part: names(&disks.iter().map(|(disk, ..)| disk.name.as_str()).collect::<Vec<&str>>()),
         text: "What these disks accepted and have not flushed is in memory that a power cut \
                empties."

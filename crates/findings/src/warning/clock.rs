@@ -1,11 +1,11 @@
 //! The processors' clock.
 
-use super::Found;
+use super::WarningFinding;
 use facts::inventory::server::Server;
 
 /// A governor that keeps the clock low, or, with drivers that steer it themselves, lets it follow
 /// the load.
-pub fn powersave(server: &Server) -> Vec<Found> {
+pub fn powersave(server: &Server) -> Vec<WarningFinding> {
     let processors = &server.processors;
     if !processors.governors.iter().any(|governor| governor == "powersave") {
         return Vec::new();
@@ -40,7 +40,7 @@ pub fn powersave(server: &Server) -> Vec<Found> {
         let file = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver";
         evidence.push(format!("{file} = {driver}"));
     }
-    vec![Found {
+    vec![WarningFinding {
         part: "processors".to_owned(),
         text,
         evidence,

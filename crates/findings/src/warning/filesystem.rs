@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::Found;
+use super::WarningFinding;
 use facts::inventory::server::{Server, Usage};
 
 /// File systems that are made full.
 const ALWAYS_FULL: &[&str] = &["squashfs", "iso9660", "erofs", "cramfs", "romfs", "udf"];
 
 /// File systems of which less than a tenth is left, each once, however often it is mounted.
-pub fn full(server: &Server) -> Vec<Found> {
+pub fn full(server: &Server) -> Vec<WarningFinding> {
     let mut seen = BTreeSet::new();
     let writable = server.filesystems.iter().filter(|usage| {
         !ALWAYS_FULL.contains(&usage.filesystem.as_str())
@@ -19,7 +19,7 @@ pub fn full(server: &Server) -> Vec<Found> {
     each.filter_map(found).collect()
 }
 
-fn found(usage: &Usage) -> Option<Found> {
+fn found(usage: &Usage) -> Option<WarningFinding> {
     const LEFT: f64 = 0.1;
     let (total, available) =
         (usage.total_bytes.filter(|bytes| *bytes > 0)?, usage.available_bytes?);
@@ -28,7 +28,7 @@ fn found(usage: &Usage) -> Option<Found> {
         return None;
     }
     let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
-    Some(Found {
+    Some(WarningFinding {
         part: usage.mount_point.clone(),
         text: format!(
             "{:.1} % of it is left to write: {:.1} of {:.1} GiB.",

@@ -1,6 +1,6 @@
 //! Health of disks: sectors, their own verdict, heat.
 
-use super::{Found, names};
+use super::{WarningFinding, names};
 use facts::inventory::server::{Drive, Health, Server};
 
 /// So near to a limit is too near, K.
@@ -17,7 +17,7 @@ fn counted(health: &Health, counts: &[(&str, Option<u64>)]) -> Vec<String> {
 }
 
 /// Disks that replaced sectors, wait for a write to replace some, or could not read some.
-pub fn bad_sectors(server: &Server) -> Vec<Found> {
+pub fn bad_sectors(server: &Server) -> Vec<WarningFinding> {
     let found = healths(server).filter_map(|(drive, health)| {
         let evidence = counted(
             health,
@@ -45,7 +45,7 @@ pub fn bad_sectors(server: &Server) -> Vec<Found> {
                  much sooner than others (Pinheiro, Weber and Barroso, FAST 2007)",
             ),
         };
-        Some(Found {
+        Some(WarningFinding {
             part: drive.name.clone(),
             text: text.to_owned(),
             evidence,
@@ -65,11 +65,11 @@ const LINK_ERRORS_FEW: u64 = 100;
 
 /// Disks whose link had errors. The disk counts them for as long as it lives, so a cable that was
 /// replaced may still be blamed.
-pub fn link(server: &Server) -> Vec<Found> {
+pub fn link(server: &Server) -> Vec<WarningFinding> {
     let found = healths(server).filter_map(|(drive, health)| {
         let count = health.link_errors.filter(|count| *count >= LINK_ERRORS_FEW)?;
         let name = &drive.name;
-        Some(Found {
+        Some(WarningFinding {
             part: name.clone(),
             text: format!("Its link had {count} errors that its checksums caught."),
             evidence: vec![format!("{}: link errors (CRC) = {count}", health.source)],
@@ -86,7 +86,7 @@ pub fn link(server: &Server) -> Vec<Found> {
 }
 
 /// Disks that say themselves that they fail, or whose flash is used up.
-pub fn failing(server: &Server) -> Vec<Found> {
+pub fn failing(server: &Server) -> Vec<WarningFinding> {
     let found = healths(server).filter_map(|(drive, health)| {
         let worn = health.used_share.filter(|share| *share >= 1.0);
         let source = &health.source;
@@ -104,7 +104,7 @@ pub fn failing(server: &Server) -> Vec<Found> {
             ),
             (false, None) => return None,
         };
-        Some(Found {
+        Some(WarningFinding {
             part: drive.name.clone(),
             text,
             evidence: vec![evidence],
@@ -120,7 +120,7 @@ pub fn failing(server: &Server) -> Vec<Found> {
 
 /// Disks within 5 K of the temperature at which they warn or slow down, or, where they name none,
 /// at which they are damaged; and those that warn themselves.
-pub fn hot(server: &Server) -> Vec<Found> {
+pub fn hot(server: &Server) -> Vec<WarningFinding> {
     let told = |health: &Health| {
         let source = &health.source;
         if let (Some(what), Some(bits)) = (health.warns_of_temperature(), health.critical_warning) {
@@ -136,7 +136,7 @@ pub fn hot(server: &Server) -> Vec<Found> {
         Some((text, evidence))
     };
     let all = healths(server).filter_map(|(drive, health)| Some((drive, told(health)?)));
-    let found = all.map(|(drive, (text, evidence))| Found {
+    let found = all.map(|(drive, (text, evidence))| WarningFinding {
         part: drive.name.clone(),
         text,
         evidence: vec![evidence],

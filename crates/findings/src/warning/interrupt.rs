@@ -3,19 +3,19 @@
 //! NVMe drives are left out: the kernel gives each CPU a queue, spreads their interrupts over all
 //! nodes itself, and lets nobody move them (managed interrupts, Linux 4.9).
 
-use super::{Found, names};
+use super::{WarningFinding, names};
 use facts::inventory::cpus;
 use facts::inventory::server::{Interface, Server};
 
 /// Interfaces some of whose interrupts go to no CPU of the node that the card is on.
-pub fn remote(server: &Server) -> Vec<Found> {
+pub fn remote(server: &Server) -> Vec<WarningFinding> {
     if server.processors.nodes.len() < 2 {
         return Vec::new();
     }
     server.interfaces.iter().filter_map(|interface| found(server, interface)).collect()
 }
 
-fn found(server: &Server, interface: &Interface) -> Option<Found> {
+fn found(server: &Server, interface: &Interface) -> Option<WarningFinding> {
     let number = interface.numa_node?;
     let nodes = &server.processors.nodes;
     let (place, node) = nodes.iter().enumerate().find(|(_, node)| node.number == number)?;
@@ -50,7 +50,7 @@ fn found(server: &Server, interface: &Interface) -> Option<Found> {
     };
     let numbers: Vec<String> = away.iter().map(|interrupt| interrupt.number.to_string()).collect();
     let numbers = names(&numbers.iter().map(String::as_str).collect::<Vec<&str>>());
-    Some(Found {
+    Some(WarningFinding {
         part: interface.name.clone(),
         text: format!(
             "{} of its {} interrupts ({numbers}) go to CPUs that are not on node {number}, where \

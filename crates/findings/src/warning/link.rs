@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Found, is_virtual, rate};
+use super::{WarningFinding, is_virtual, rate};
 use facts::inventory::ceiling::pcie;
 use facts::inventory::pcie::Pace;
 use facts::inventory::server::{Function, Server};
@@ -145,12 +145,12 @@ fn depth(server: &Server, function: &Function) -> Option<usize> {
 }
 
 /// Links that run slower or narrower than both ends can.
-pub fn downtrained(server: &Server) -> Vec<Found> {
+pub fn downtrained(server: &Server) -> Vec<WarningFinding> {
     let links = links(server).into_iter();
     links.filter(|link| link.slower() || link.narrower()).map(|link| found(&link)).collect()
 }
 
-fn found(link: &Link<'_>) -> Found {
+fn found(link: &Link<'_>) -> WarningFinding {
     let (slower, narrower) = (link.slower(), link.narrower());
     let mut text = format!(
         "The link runs at {}; the card can {}, the port above it ({}) {}.",
@@ -191,7 +191,7 @@ fn found(link: &Link<'_>) -> Found {
              kernel's argument `pcie_aspm=off` keep it awake"
         ),
     };
-    Found { part: link.part(), text, evidence, cost, command }
+    WarningFinding { part: link.part(), text, evidence, cost, command }
 }
 
 /// How power management may explain a slow link; the evidence is added.

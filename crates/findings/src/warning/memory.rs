@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Found, is_virtual, names};
+use super::{WarningFinding, is_virtual, names};
 use facts::inventory::server::{Module, Server};
 
 /// Modules that are there; none in a guest, whose hypervisor invents them.
@@ -20,7 +20,7 @@ fn channel_bytes_per_s(mt_per_s: u64, module: &Module) -> f64 {
 }
 
 /// Modules that are set to less than they can.
-pub fn slow(server: &Server) -> Vec<Found> {
+pub fn slow(server: &Server) -> Vec<WarningFinding> {
     let speeds = |module: &&Module| Some((module.speed_mt_per_s?, module.configured_mt_per_s?));
     let held = held(server);
     let slow: Vec<&Module> = held
@@ -37,7 +37,7 @@ pub fn slow(server: &Server) -> Vec<Found> {
         let place = &module.place;
         Some(format!("SMBIOS type 17, {place}: speed = {could} MT/s, configured = {runs} MT/s"))
     };
-    vec![Found {
+    vec![WarningFinding {
         part: names(&slow.iter().map(|module| module.place.as_str()).collect::<Vec<&str>>()),
         text: format!("These modules can {could} MT/s and run at {runs}."),
         evidence: slow.iter().take(3).filter_map(|module| file(&module)).collect(),
@@ -55,7 +55,7 @@ pub fn slow(server: &Server) -> Vec<Found> {
 }
 
 /// Channels that hold no module, where the names of all sockets tell their channels.
-pub fn empty_channels(server: &Server) -> Vec<Found> {
+pub fn empty_channels(server: &Server) -> Vec<WarningFinding> {
     let held = held(server);
     let of = |modules: &[&Module]| -> Option<BTreeSet<String>> {
         modules.iter().map(|module| module.channel.clone()).collect()
@@ -73,7 +73,7 @@ pub fn empty_channels(server: &Server) -> Vec<Found> {
         let each = channel_bytes_per_s(speed, first) / 1e9;
         format!(": {:.0} of {:.0} GB/s", each * used.len() as f64, each * all.len() as f64)
     });
-    vec![Found {
+    vec![WarningFinding {
         part: "memory".to_owned(),
         text: format!("{} of {} channels hold no module.", empty.len(), all.len()),
         evidence: vec![
@@ -92,7 +92,7 @@ pub fn empty_channels(server: &Server) -> Vec<Found> {
 }
 
 /// Errors that ECC corrected, or could not.
-pub fn errors(server: &Server) -> Vec<Found> {
+pub fn errors(server: &Server) -> Vec<WarningFinding> {
     let memory = &server.memory;
     let count = |count: Option<u64>| count.unwrap_or(0);
     let (corrected, lost) = (count(memory.corrected_errors), count(memory.uncorrected_errors));
@@ -111,7 +111,7 @@ pub fn errors(server: &Server) -> Vec<Found> {
             "programs or the kernel may have worked with wrong bytes, or were ended",
         ),
     };
-    vec![Found {
+    vec![WarningFinding {
         part: "memory".to_owned(),
         text,
         evidence: vec![

@@ -1,6 +1,6 @@
 //! Buffers of TCP, held against bandwidth times delay.
 
-use super::{Found, network_rate, setting};
+use super::{WarningFinding, network_rate, setting};
 use facts::inventory::server::{Interface, Server};
 
 /// A delay that is assumed: nobody knows who will read. Seconds, and between whom.
@@ -9,7 +9,7 @@ const DELAYS: [(f64, &str); 2] =
 
 /// Largest buffers (the third number of tcp_rmem and tcp_wmem) below what is in flight at the rate
 /// of the fastest interface.
-pub fn small_buffer(server: &Server) -> Vec<Found> {
+pub fn small_buffer(server: &Server) -> Vec<WarningFinding> {
     let up = server.interfaces.iter().filter(|port| {
         // What lies on others, as a bond does, gives one connection no more than one of them.
         port.below.is_empty() && port.state.as_deref() != Some("down")
@@ -26,7 +26,7 @@ fn found(
     bits_per_s: f64,
     name: &str,
     does: &str,
-) -> Option<Found> {
+) -> Option<WarningFinding> {
     let setting = setting(server, name)?;
     let numbers: Option<Vec<u64>> =
         setting.value.split(' ').map(|number| number.parse().ok()).collect();
@@ -41,7 +41,7 @@ fn found(
     // The kernel gives a part of the buffer to its own bookkeeping: twice what is in flight, up
     // to the next power of two.
     let better = ((2.0 * in_flight(delay)) as u64).checked_next_power_of_two()?;
-    Some(Found {
+    Some(WarningFinding {
         part: port.name.clone(),
         text: format!(
             "One connection that {does} has at most {most} bytes in flight; at {} that is too \

@@ -1,6 +1,6 @@
 //! Read-ahead that is too small for disks that turn.
 
-use super::{Found, is_virtual, names};
+use super::{WarningFinding, is_virtual, names};
 use facts::inventory::server::Server;
 use facts::inventory::{Device, Kind};
 
@@ -14,7 +14,7 @@ const DISK_BYTES_PER_S: f64 = 200e6;
 
 /// Rotational disks and arrays on them, as far as nothing is stacked on them: what a file system
 /// lies on decides, not what lies below.
-pub fn small(server: &Server) -> Vec<Found> {
+pub fn small(server: &Server) -> Vec<WarningFinding> {
     // A virtual disk says that it turns, whatever it lies on.
     if is_virtual(server) {
         return Vec::new();
@@ -38,7 +38,7 @@ pub fn small(server: &Server) -> Vec<Found> {
         bytes / (SEEK_S + bytes / DISK_BYTES_PER_S) / 1e6
     };
     let own = first.read_ahead_kib.unwrap_or(SMALL_KIB).max(4);
-    vec![Found {
+    vec![WarningFinding {
         part: names(&found.iter().map(|device| device.name.as_str()).collect::<Vec<&str>>()),
         text: format!("The kernel reads ahead {own} KiB, and these disks say that they turn."),
         evidence: found.iter().take(3).map(file).collect(),

@@ -5,7 +5,7 @@
 //! runs at its best.
 
 use super::link::{Link, below, device, links, words};
-use super::{Found, names, network_rate, rate};
+use super::{WarningFinding, names, network_rate, rate};
 use facts::inventory::Device;
 use facts::inventory::server::{Drive, Server};
 
@@ -15,7 +15,7 @@ const TURNING_BYTES_PER_S: f64 = 291e6;
 
 /// What hangs on a card wants of its link.
 #[derive(Debug, PartialEq)]
-struct Need {
+struct BandwidthNeed {
     bytes_per_s: f64,
     /// `2 ports of 10 Gb/s`.
     why: String,
@@ -23,12 +23,12 @@ struct Need {
 
 /// Cards of an older generation than the port above them, whose link is too little for what hangs
 /// on them; those of the first generation (2.5 GT/s) also when it is more than half used up.
-pub fn slow_card(server: &Server) -> Vec<Found> {
+pub fn slow_card(server: &Server) -> Vec<WarningFinding> {
     let links = links(server).into_iter();
     links.filter_map(|link| slow(&link, &need(server, &link)?)).collect()
 }
 
-fn slow(link: &Link<'_>, need: &Need) -> Option<Found> {
+fn slow(link: &Link<'_>, need: &BandwidthNeed) -> Option<WarningFinding> {
     const FIRST: f64 = 2.5;
     /// A server moves data into the card and out of it, and its interrupts and descriptors too.
     const TIGHT: f64 = 0.5;
@@ -66,18 +66,18 @@ fn slow(link: &Link<'_>, need: &Need) -> Option<Found> {
             link.port_max.gt_per_s
         ),
     };
-    Some(Found { part: link.part(), text, evidence: link.evidence(), cost, command })
+    Some(WarningFinding { part: link.part(), text, evidence: link.evidence(), cost, command })
 }
 
 /// Cards that could do more than the port above them, where that is too little for what hangs on
 /// them, or where it is not known what does; and links that are too little although both ends are
 /// alike.
-pub fn narrow_slot(server: &Server) -> Vec<Found> {
+pub fn narrow_slot(server: &Server) -> Vec<WarningFinding> {
     let links = links(server).into_iter();
     links.filter_map(|link| narrow(server, &link)).collect()
 }
 
-fn narrow(server: &Server, link: &Link<'_>) -> Option<Found> {
+fn narrow(server: &Server, link: &Link<'_>) -> Option<WarningFinding> {
     const STORAGE: u32 = 0x01;
     let narrower = link.port_max.lanes < link.card_max.lanes;
     let older = below(link.port_max.gt_per_s, link.card_max.gt_per_s);
@@ -121,10 +121,10 @@ fn narrow(server: &Server, link: &Link<'_>) -> Option<Found> {
         (false, true) => "put the card into a slot of a newer generation".to_owned(),
         _ => "move a part of its load to a card in another slot".to_owned(),
     };
-    Some(Found { part: link.part(), text, evidence: link.evidence(), cost, command })
+    Some(WarningFinding { part: link.part(), text, evidence: link.evidence(), cost, command })
 }
 
-fn lack(carries: f64, need: &Need) -> String {
+fn lack(carries: f64, need: &BandwidthNeed) -> String {
     format!(
         "the link carries {} each way, {:.0} % of the {} of {}",
         rate(carries),
@@ -135,12 +135,12 @@ fn lack(carries: f64, need: &Need) -> String {
 }
 
 /// What hangs on the card of a link; `None` when that is not known of all of it.
-fn need(server: &Server, link: &Link<'_>) -> Option<Need> {
+fn need(server: &Server, link: &Link<'_>) -> Option<BandwidthNeed> {
     ports(server, link).or_else(|| disks(server, link))
 }
 
 /// The network ports of all functions of the card, at their fastest.
-fn ports(server: &Server, link: &Link<'_>) -> Option<Need> {
+fn ports(server: &Server, link: &Link<'_>) -> Option<BandwidthNeed> {
     let of_card = |address: &Option<String>| address.as_deref().map(device) == Some(link.device());
     let ports = server.interfaces.iter().filter(|port| of_card(&port.controller));
     let rates: Option<Vec<f64>> =
@@ -152,26 +152,29 @@ fn ports(server: &Server, link: &Link<'_>) -> Option<Need> {
         true => format!("{count} ports of {}", network_rate(rates[0])),
         false => format!("{count} ports, {} together", network_rate(sum)),
     };
-    Some(Need { bytes_per_s: sum / 8.0, why })
+    Some(BandwidthNeed { bytes_per_s: sum / 8.0, why })
 }
 
 /// The disks of the card: NVMe drives at what their own link could carry, others at the rate of
 /// their links, rotational ones at what no such disk exceeds.
-fn disks(server: &Server, link: &Link<'_>) -> Option<Need> {
+fn disks(server: &Server, link: &Link<'_>) -> Option<BandwidthNeed> {
     let of_card = |drive: &&Drive| drive.controller.as_deref().map(device) == Some(link.device());
     let drives: Vec<&Drive> = server.drives.iter().filter(of_card).collect();
     let first = drives.first()?;
     let device = |drive: &Drive| server.devices.iter().find(|device| device.name == drive.name);
     if drives.iter().all(|drive| device(drive).is_some_and(|device| device.transport == "nvme")) {
         let bytes_per_s = link.carries(link.card_max)?;
-        return Some(Need { bytes_per_s, why: format!("{}'s own link at its best", first.name) });
+        return Some(BandwidthNeed {
+            bytes_per_s,
+            why: format!("{}'s own link at its best", first.name),
+        });
     }
     let each: Option<Vec<f64>> = drives.iter().map(|drive| of_disk(drive, device(drive))).collect();
     let each = each?;
     let names = names(&drives.iter().map(|drive| drive.name.as_str()).collect::<Vec<&str>>());
     let why = format!("the {} disks behind it ({names})", drives.len());
     let why = if drives.len() == 1 { format!("the disk behind it ({names})") } else { why };
-    Some(Need { bytes_per_s: shared(&drives, &each), why })
+    Some(BandwidthNeed { bytes_per_s: shared(&drives, &each), why })
 }
 
 /// What one disk behind an HBA can deliver, bytes per second.

@@ -1,6 +1,6 @@
 //! Pools and datasets of ZFS that are not safe, or whose figures are not what they seem.
 
-use super::{Found, is_virtual, names};
+use super::{WarningFinding, is_virtual, names};
 use base::value::{bytes, percent};
 use facts::inventory::Device;
 use facts::inventory::server::Server;
@@ -19,14 +19,14 @@ fn size(of: u64) -> String {
 }
 
 /// Datasets that say that data is safe before it is. Those below one that says so are not told.
-pub fn sync_disabled(server: &Server) -> Vec<Found> {
+pub fn sync_disabled(server: &Server) -> Vec<WarningFinding> {
     let off = |dataset: &Dataset| dataset.get("sync") == Some("disabled");
     let parent_is_off = |name: &str| {
         let parent = name.rsplit_once('/').map(|(parent, _)| parent);
         parent.is_some_and(|parent| datasets(server).any(|it| it.name == parent && off(it)))
     };
     let found = datasets(server).filter(|it| off(it) && !parent_is_off(&it.name));
-    let told = found.map(|dataset| Found {
+    let told = found.map(|dataset| WarningFinding {
         part: dataset.name.clone(),
         text: "Programs are told that data is on the disks while it is in memory alone.".to_owned(),
         evidence: vec![format!("zfs get sync {}: disabled", dataset.name)],
@@ -40,9 +40,9 @@ pub fn sync_disabled(server: &Server) -> Vec<Found> {
 }
 
 /// Datasets whose blocks bear no checksum.
-pub fn checksum_off(server: &Server) -> Vec<Found> {
+pub fn checksum_off(server: &Server) -> Vec<WarningFinding> {
     let found = datasets(server).filter(|dataset| dataset.get("checksum") == Some("off"));
-    let told = found.map(|dataset| Found {
+    let told = found.map(|dataset| WarningFinding {
         part: dataset.name.clone(),
         text: "Its blocks bear no checksum: what a disk returns wrong is not noticed.".to_owned(),
         evidence: vec![format!("zfs get checksum {}: off", dataset.name)],
@@ -56,7 +56,7 @@ pub fn checksum_off(server: &Server) -> Vec<Found> {
 }
 
 /// Vdevs that write 512 bytes at a time to disks whose sectors have 4096.
-pub fn small_ashift(server: &Server) -> Vec<Found> {
+pub fn small_ashift(server: &Server) -> Vec<WarningFinding> {
     let mut all = Vec::new();
     for pool in pools(server) {
         for vdev in &pool.vdevs {
@@ -71,7 +71,7 @@ pub fn small_ashift(server: &Server) -> Vec<Found> {
             let Some(first) = coarse.first() else { continue };
             let sector = first.physical_block_bytes.unwrap_or(4096);
             let disks: Vec<&str> = coarse.iter().map(|device| device.name.as_str()).collect();
-            all.push(Found {
+            all.push(WarningFinding {
                 part: format!("{} of {}", vdev.name, pool.name),
                 text: format!(
                     "It writes {unit} B at a time to disks whose sectors have {sector} B."
@@ -103,7 +103,7 @@ fn whole<'a>(server: &'a Server, name: &str) -> Option<&'a Device> {
 }
 
 /// Pools that the failure of one device destroys.
-pub fn no_redundancy(server: &Server) -> Vec<Found> {
+pub fn no_redundancy(server: &Server) -> Vec<WarningFinding> {
     let mut all = Vec::new();
     for pool in pools(server) {
         let single = |vdev: &&Vdev| vdev.role.is_vital() && vdev.kind == "disk";
@@ -124,7 +124,7 @@ pub fn no_redundancy(server: &Server) -> Vec<Found> {
             Role::Data => "data",
             other => other.name(),
         };
-        all.push(Found {
+        all.push(WarningFinding {
             part: pool.name.clone(),
             text: match alone.len() {
                 1 => format!("One device for {what} has no other to take its place."),
@@ -144,7 +144,7 @@ pub fn no_redundancy(server: &Server) -> Vec<Found> {
 }
 
 /// Pools in which little room is left.
-pub fn full(server: &Server) -> Vec<Found> {
+pub fn full(server: &Server) -> Vec<WarningFinding> {
     const FULL: f64 = 0.8;
     let found = pools(server).filter_map(|pool| {
         let used = pool.usage.allocated_bytes?;
@@ -156,7 +156,7 @@ pub fn full(server: &Server) -> Vec<Found> {
         let cut_up = pool.usage.fragmented_share.map_or(String::new(), |share| {
             format!("; {} of what is free is fragmented", percent(share))
         });
-        Some(Found {
+        Some(WarningFinding {
             part: pool.name.clone(),
             text: format!("{} of it is taken.", percent(share)),
             evidence: vec![format!(
@@ -174,13 +174,13 @@ pub fn full(server: &Server) -> Vec<Found> {
 }
 
 /// An ARC that is held smaller than it could be, or that something else fills.
-pub fn arc_bound(server: &Server) -> Vec<Found> {
+pub fn arc_bound(server: &Server) -> Vec<WarningFinding> {
     const SMALL: f64 = 0.25;
     const FILLED: f64 = 0.95;
     let Some(arc) = server.zfs.as_ref().and_then(|zfs| zfs.arc.as_ref()) else { return Vec::new() };
     let mut all = Vec::new();
     let mut tell = |text: String, evidence: String, cost: &str, command: &str| {
-        all.push(Found {
+        all.push(WarningFinding {
             part: "ARC".to_owned(),
             text,
             evidence: vec![evidence],
@@ -237,7 +237,7 @@ pub fn arc_bound(server: &Server) -> Vec<Found> {
 }
 
 /// Tables of deduplicated blocks that memory does not hold.
-pub fn dedup_table(server: &Server) -> Vec<Found> {
+pub fn dedup_table(server: &Server) -> Vec<WarningFinding> {
     const PART: f64 = 0.25;
     let most = server.zfs.as_ref().and_then(|zfs| zfs.arc.as_ref()?.most_bytes);
     let found = pools(server).filter_map(|pool| {
@@ -245,7 +245,7 @@ pub fn dedup_table(server: &Server) -> Vec<Found> {
         if (table.in_memory_bytes as f64) < PART * most as f64 {
             return None;
         }
-        Some(Found {
+        Some(WarningFinding {
             part: pool.name.clone(),
             text: format!(
                 "The table of deduplicated blocks needs {} of memory, of {} that the ARC may have.",
@@ -267,9 +267,9 @@ pub fn dedup_table(server: &Server) -> Vec<Found> {
 }
 
 /// Pools in which files are known to be damaged.
-pub fn damaged(server: &Server) -> Vec<Found> {
+pub fn damaged(server: &Server) -> Vec<WarningFinding> {
     let found = pools(server).filter(|pool| pool.usage.data_errors == Some(true));
-    let told = found.map(|pool| Found {
+    let told = found.map(|pool| WarningFinding {
         part: pool.name.clone(),
         text: "Files in it are damaged, and no copy was left to repair them from.".to_owned(),
         evidence: vec![format!("zpool status {}: errors in its data", pool.name)],
@@ -280,7 +280,7 @@ pub fn damaged(server: &Server) -> Vec<Found> {
 }
 
 /// Small blocks on raidz, which pads each to a whole number of stripes.
-pub fn small_blocks(server: &Server) -> Vec<Found> {
+pub fn small_blocks(server: &Server) -> Vec<WarningFinding> {
     let mut all = Vec::new();
     for pool in pools(server) {
         let raidz = pool.vdevs.iter().find(|vdev| {
@@ -297,7 +297,7 @@ pub fn small_blocks(server: &Server) -> Vec<Found> {
                 continue;
             }
             let property = if dataset.is_volume() { "volblocksize" } else { "recordsize" };
-            all.push(Found {
+            all.push(WarningFinding {
                 part: dataset.name.clone(),
                 text: format!(
                     "A block of {} takes {taken:.1} times its size on {}, where {whole:.1} is \

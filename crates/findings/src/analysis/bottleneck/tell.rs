@@ -1,6 +1,6 @@
 //! Limits in words.
 
-use super::{RunnerUp, Told, verdict::Verdict};
+use super::{CellBottleneck, RunnerUp, verdict::BottleneckVerdict};
 use crate::analysis::{Finding, command, words};
 use base::stats::mean_interval;
 use base::value;
@@ -8,8 +8,8 @@ use experiment::knob::{self, Settings};
 use experiment::measurement::limit::Resource;
 
 /// Cells with the same limit, and the same one next, as one finding; there is one at least.
-pub fn finding(group: Vec<Told>) -> Finding {
-    let Told { settings, load, rates, verdict, all, .. } = &group[0];
+pub fn finding(group: Vec<CellBottleneck>) -> Finding {
+    let CellBottleneck { settings, load, rates, verdict, all, .. } = &group[0];
     let rate = mean_interval(rates).map(|rate| words::load_rate(settings, &rate, rates.len()));
     let at = mean_interval(rates).map_or(String::new(), |rate| {
         format!(" at {}", words::load_throughput(settings, rate.value))
@@ -68,7 +68,7 @@ pub fn finding(group: Vec<Told>) -> Finding {
     Finding { cells: group, ..finding }
 }
 
-fn mismatch(group: &[Told]) -> Option<(usize, &str)> {
+fn mismatch(group: &[CellBottleneck]) -> Option<(usize, &str)> {
     let all = group.iter().filter_map(|told| told.verdict.mismatch.as_ref());
     let trials = all.clone().map(|(trials, _)| trials).sum();
     all.map(|(_, text)| (trials, text.as_str())).next()
@@ -130,7 +130,7 @@ fn noun(resource: Resource) -> String {
     .to_owned()
 }
 
-fn advice(verdict: &Verdict, settings: &Settings) -> Option<&'static str> {
+fn advice(verdict: &BottleneckVerdict, settings: &Settings) -> Option<&'static str> {
     let text = match verdict.limit {
         Resource::Device => "faster or more disks; `brickyard inspect` says what they lie on",
         Resource::Link => "see `brickyard inspect` for the link and what it trained at",
@@ -162,7 +162,7 @@ fn advice(verdict: &Verdict, settings: &Settings) -> Option<&'static str> {
 }
 
 /// What to type to see whether that is so, or what it lies on.
-fn try_next(verdict: &Verdict, settings: &Settings) -> Option<String> {
+fn try_next(verdict: &BottleneckVerdict, settings: &Settings) -> Option<String> {
     match verdict.limit {
         Resource::Device | Resource::Link => Some("brickyard inspect".to_owned()),
         Resource::Latency => {

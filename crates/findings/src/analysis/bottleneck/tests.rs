@@ -1,6 +1,6 @@
 //! Cells made by hand: each limit proved, its near misses, and nothing known.
 
-use super::super::{Asked, Finding};
+use super::super::{AnalysisInput, Finding};
 use base::stats::testing::{Random, seeds};
 use base::value::Value;
 use experiment::measurement::limit::testing::{Scene, group};
@@ -26,7 +26,7 @@ fn once(scenes: &[Scene]) -> Vec<Finding> {
 }
 
 fn answer(records: &[Record]) -> Vec<Finding> {
-    (super::QUESTION.answer)(&Asked::of(records))
+    (super::QUESTION.answer)(&AnalysisInput::from_records(records))
 }
 
 /// What limits the cell of that trial.

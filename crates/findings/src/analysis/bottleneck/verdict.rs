@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::RunnerUp;
 use crate::analysis::assertion::{Assertion, Asserts};
-use crate::analysis::curve::{Cell, EXTENT, alike};
+use crate::analysis::curve::{CellReplicates, EXTENT, alike};
 use base::stats::equivalence::{CHANCE, chance_of_more};
 use base::stats::{RatioOfMeans, mean};
 use base::value::throughput_short;
@@ -45,8 +45,8 @@ const ABOVE: f64 = 1.02;
 /// Knobs that say how much is in flight.
 const IN_FLIGHT: &[&str] = &["streams", "queue-depth"];
 
-/// What is known of a cell.
-pub struct Point {
+/// What the verdict on a cell is made from: the limits and the rates of its trials.
+pub struct CellLimits {
     /// The number of its family: cells that differ in what is in flight alone.
     family: usize,
     trials: Vec<Arc<Limits>>,
@@ -59,9 +59,9 @@ pub struct Point {
     numbers: Vec<u32>,
 }
 
-/// The verdict on a cell.
+/// What limits a cell, by what evidence, and what would limit it next.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Verdict {
+pub struct BottleneckVerdict {
     /// What limits it; `Unknown` when that is not proved.
     pub limit: Resource,
     /// What it may be when it is not known.
@@ -77,7 +77,7 @@ pub struct Verdict {
 }
 
 /// What is known of each cell, in the same order.
-pub fn points<'a>(cells: &'a [Cell<'a>]) -> Vec<Point> {
+pub fn points<'a>(cells: &'a [CellReplicates<'a>]) -> Vec<CellLimits> {
     let free = [EXTENT, IN_FLIGHT].concat();
     // Of a thousand cells each would be held against every other.
     let mut families: HashMap<u64, Vec<(usize, &'a Settings)>> = HashMap::new();
@@ -93,14 +93,14 @@ pub fn points<'a>(cells: &'a [Cell<'a>]) -> Vec<Point> {
             }
         }
     };
-    let point = |cell: &'a Cell<'a>| {
+    let point = |cell: &'a CellReplicates<'a>| {
         let trials: Vec<Arc<Limits>> =
             cell.records.iter().filter_map(|record| limits(record)).collect();
         let rates: Vec<f64> = trials.iter().map(|trial| trial.bytes_per_s).collect();
         let in_flight = trials.first().map_or(0.0, |trial| trial.in_flight);
         let bytes_per_s = if rates.is_empty() { 0.0 } else { mean(&rates) };
         let (family, numbers) = (family(cell.settings), cell.evidence());
-        Point { family, trials, in_flight, rates, bytes_per_s, numbers }
+        CellLimits { family, trials, in_flight, rates, bytes_per_s, numbers }
     };
     cells.iter().map(point).collect()
 }
@@ -110,20 +110,20 @@ enum Growth<'b> {
     /// There is none but itself.
     Alone,
     /// One with more in flight gets more.
-    More(&'b Point),
+    More(&'b CellLimits),
     /// It has the most in flight, and throughput has grown in proportion from this one on.
-    Linear(&'b Point),
+    Linear(&'b CellLimits),
     /// This one, with much more or much less in flight, gets the same.
-    Full(&'b Point),
+    Full(&'b CellLimits),
     /// It has the most in flight, and operations wait for each other most of their time, by this
     /// one's.
-    Queues(&'b Point),
+    Queues(&'b CellLimits),
     /// Neither.
     Between,
 }
 
-fn family<'b>(point: &Point, points: &'b [Point]) -> Vec<&'b Point> {
-    let differs = |other: &&Point| {
+fn family<'b>(point: &CellLimits, points: &'b [CellLimits]) -> Vec<&'b CellLimits> {
+    let differs = |other: &&CellLimits| {
         other.in_flight > 0.0 && other.in_flight != point.in_flight && other.family == point.family
     };
     points.iter().filter(differs).collect()
@@ -131,7 +131,7 @@ fn family<'b>(point: &Point, points: &'b [Point]) -> Vec<&'b Point> {
 
 /// How likely it were that one gets so much more than another, if it did not: by the scatter of
 /// their replicates. Of single runs, whether it is far more.
-fn chance_of_growth(more: &Point, than: &Point) -> f64 {
+fn chance_of_growth(more: &CellLimits, than: &CellLimits) -> f64 {
     let Some(ratio) = RatioOfMeans::of(&more.rates, &than.rates) else { return 1.0 };
     let far = more.bytes_per_s >= ALONE * than.bytes_per_s;
     ratio.chance_above(1.0).unwrap_or(if far { SURE } else { 1.0 })
@@ -139,16 +139,16 @@ fn chance_of_growth(more: &Point, than: &Point) -> f64 {
 
 /// Whether one gets `least` times as much as another or more, and more beyond chance, when it is
 /// one of `many` of which any would do.
-fn grows(more: &Point, than: &Point, least: f64, many: usize) -> bool {
+fn grows(more: &CellLimits, than: &CellLimits, least: f64, many: usize) -> bool {
     let chance = chance_of_growth(more, than);
     // Of single runs there is no chance that could be corrected.
     let many = if more.rates.len() > 1 && than.rates.len() > 1 { many as f64 } else { 1.0 };
     more.bytes_per_s >= least * than.bytes_per_s && chance * many <= SURE
 }
 
-fn growth<'b>(point: &Point, points: &'b [Point]) -> Growth<'b> {
+fn growth<'b>(point: &CellLimits, points: &'b [CellLimits]) -> Growth<'b> {
     let family = family(point, points);
-    let by_rate = |a: &&&Point, b: &&&Point| a.bytes_per_s.total_cmp(&b.bytes_per_s);
+    let by_rate = |a: &&&CellLimits, b: &&&CellLimits| a.bytes_per_s.total_cmp(&b.bytes_per_s);
     let deeper = || family.iter().filter(move |other| other.in_flight > point.in_flight);
     let many = deeper().count();
     if many > 0 {
@@ -184,7 +184,7 @@ fn growth<'b>(point: &Point, points: &'b [Point]) -> Growth<'b> {
 
 /// The cell with the most in flight against that with the fewest, by Little's law: how many times
 /// as long an operation takes says whether it grew in proportion, or waits for others.
-fn against_fewest<'b>(point: &Point, fewest: &'b Point) -> Growth<'b> {
+fn against_fewest<'b>(point: &CellLimits, fewest: &'b CellLimits) -> Growth<'b> {
     let flight = point.in_flight / fewest.in_flight;
     let share = point.bytes_per_s / fewest.bytes_per_s.max(1.0) / flight;
     let ratio = RatioOfMeans::of(&point.rates, &fewest.rates);
@@ -204,7 +204,7 @@ fn against_fewest<'b>(point: &Point, fewest: &'b Point) -> Growth<'b> {
 }
 
 /// Whether something other than devices and latency binds a cell.
-fn elsewhere(point: &Point) -> bool {
+fn elsewhere(point: &CellLimits) -> bool {
     let bound = |trial: &&Arc<Limits>| {
         trial.binding().is_some_and(|used| {
             !matches!(used.resource, Resource::Device | Resource::DeviceCache | Resource::Link)
@@ -213,27 +213,27 @@ fn elsewhere(point: &Point) -> bool {
     point.trials.iter().filter(bound).count() * 2 >= point.trials.len().max(1)
 }
 
-/// What one trial comes to.
-struct Found {
+/// What limits one trial, with the evidence as a clause.
+struct TrialLimit {
     limit: Resource,
     suspect: Option<Resource>,
     evidence: String,
 }
 
-fn found(limit: Resource, evidence: impl Into<String>) -> Found {
-    Found { limit, suspect: None, evidence: evidence.into() }
+fn found(limit: Resource, evidence: impl Into<String>) -> TrialLimit {
+    TrialLimit { limit, suspect: None, evidence: evidence.into() }
 }
 
-fn suspected(suspect: Resource, evidence: impl Into<String>) -> Found {
-    Found { limit: Resource::Unknown, suspect: Some(suspect), evidence: evidence.into() }
+fn suspected(suspect: Resource, evidence: impl Into<String>) -> TrialLimit {
+    TrialLimit { limit: Resource::Unknown, suspect: Some(suspect), evidence: evidence.into() }
 }
 
-fn judge(trial: &Limits, growth: &Growth<'_>) -> Found {
+fn judge(trial: &Limits, growth: &Growth<'_>) -> TrialLimit {
     let latency = |what: String| {
         let words = trial.in_words().unwrap_or_else(|| format!("{} in flight", trial.in_flight));
         found(Resource::Latency, format!("{words}; {what}"))
     };
-    let got = |other: &Point| {
+    let got = |other: &CellLimits| {
         let rate = throughput_short(other.bytes_per_s);
         format!("{} in flight got {rate}", other.in_flight)
     };
@@ -277,7 +277,7 @@ fn judge(trial: &Limits, growth: &Growth<'_>) -> Found {
 }
 
 /// Nothing that was counted was at its limit.
-fn nothing_full(trial: &Limits) -> Found {
+fn nothing_full(trial: &Limits) -> TrialLimit {
     let near = trial.uses.iter().filter(|used| used.standing == Standing::Near);
     if let Some(used) = near.max_by(|a, b| a.share.total_cmp(&b.share)) {
         return suspected(used.resource, used.evidence.clone());
@@ -297,13 +297,13 @@ fn nothing_full(trial: &Limits) -> Found {
     // Of bytes that went over a wire, what it did is half of the answer.
     let wire = trial.use_of(Resource::Network).map(|used| format!("; {}", used.evidence));
     let evidence = evidence + &wire.unwrap_or_default();
-    Found { limit: Resource::Unknown, suspect: None, evidence }
+    TrialLimit { limit: Resource::Unknown, suspect: None, evidence }
 }
 
 /// The verdict on `point`, one of `points`.
-pub fn of(point: &Point, points: &[Point]) -> Verdict {
+pub fn bottleneck_verdict(point: &CellLimits, points: &[CellLimits]) -> BottleneckVerdict {
     let growth = growth(point, points);
-    let all: Vec<Found> = point.trials.iter().map(|trial| judge(trial, &growth)).collect();
+    let all: Vec<TrialLimit> = point.trials.iter().map(|trial| judge(trial, &growth)).collect();
     let mismatches: Vec<String> =
         point.trials.iter().filter_map(|trial| trial.mismatch()).collect();
     let mismatch = mismatches.first().map(|first| (mismatches.len(), first.clone()));
@@ -314,7 +314,7 @@ pub fn of(point: &Point, points: &[Point]) -> Verdict {
         };
         let limit = Resource::Unknown;
         let (suspect, runner_up, assertion) = (None, None, None);
-        return Verdict { limit, suspect, evidence, mismatch, runner_up, assertion };
+        return BottleneckVerdict { limit, suspect, evidence, mismatch, runner_up, assertion };
     };
     let first = all.iter().find(|one| one.limit == limit);
     let (suspect, evidence) =
@@ -324,17 +324,17 @@ pub fn of(point: &Point, points: &[Point]) -> Verdict {
         limit => next(limit, point, &growth, points),
     };
     let assertion = assertion(limit, point, &growth, points);
-    Verdict { limit, suspect, evidence, mismatch, runner_up, assertion }
+    BottleneckVerdict { limit, suspect, evidence, mismatch, runner_up, assertion }
 }
 
 /// What a verdict says of cells with more and with less in flight.
 fn assertion(
     limit: Resource,
-    point: &Point,
+    point: &CellLimits,
     growth: &Growth<'_>,
-    points: &[Point],
+    points: &[CellLimits],
 ) -> Option<Assertion> {
-    let held = |says, of: &Point, against: Vec<&Point>, chance| {
+    let held = |says, of: &CellLimits, against: Vec<&CellLimits>, chance| {
         let against = against.iter().flat_map(|point| point.numbers.iter().copied()).collect();
         Assertion::new(says, of.numbers.clone(), against, chance)
     };
@@ -363,33 +363,38 @@ fn assertion(
 }
 
 /// What more than half of the trials come to.
-fn most_common(all: &[Found]) -> Option<Resource> {
+fn most_common(all: &[TrialLimit]) -> Option<Resource> {
     let count = |limit: Resource| all.iter().filter(|one| one.limit == limit).count();
     all.iter().map(|one| one.limit).find(|limit| 2 * count(*limit) > all.len())
 }
 
 /// A limit that may be the next.
-struct Candidate {
+struct CandidateLimit {
     limit: Resource,
     bytes_per_s: f64,
     at_least: bool,
 }
 
 /// The lowest of the other limits that is above what was got.
-fn next(limit: Resource, point: &Point, growth: &Growth<'_>, points: &[Point]) -> Option<RunnerUp> {
+fn next(
+    limit: Resource,
+    point: &CellLimits,
+    growth: &Growth<'_>,
+    points: &[CellLimits],
+) -> Option<RunnerUp> {
     let got = point.bytes_per_s;
-    let mut candidates: Vec<Candidate> = Vec::new();
+    let mut candidates: Vec<CandidateLimit> = Vec::new();
     let mut seen: Vec<Resource> = vec![limit, Resource::Latency, Resource::DeviceCache];
     if let Growth::More(best) = growth
         && limit == Resource::Latency
     {
         // What the deeper cell got is there to be had; what bound it is next.
         let own = super::verdict::growth(best, points);
-        let by: Vec<Found> = best.trials.iter().map(|trial| judge(trial, &own)).collect();
+        let by: Vec<TrialLimit> = best.trials.iter().map(|trial| judge(trial, &own)).collect();
         let by = most_common(&by).filter(|by| !matches!(by, Resource::Unknown));
         let known = by.filter(|by| *by != Resource::Latency);
         seen.push(Resource::Device);
-        candidates.push(Candidate {
+        candidates.push(CandidateLimit {
             limit: known.unwrap_or(Resource::Device),
             bytes_per_s: best.bytes_per_s,
             at_least: known.is_none(),
@@ -411,9 +416,10 @@ fn next(limit: Resource, point: &Point, growth: &Growth<'_>, points: &[Point]) -
         let paced = limit == Resource::Generator;
         let at_least = uses.iter().any(|used| used.at_least)
             || (resource == Resource::Device && (parallel || paced));
-        candidates.push(Candidate { limit: resource, bytes_per_s: mean(&allows), at_least });
+        candidates.push(CandidateLimit { limit: resource, bytes_per_s: mean(&allows), at_least });
     }
-    let near = |one: &Candidate| one.bytes_per_s >= ABOVE * got && one.bytes_per_s <= FAR * got;
+    let near =
+        |one: &CandidateLimit| one.bytes_per_s >= ABOVE * got && one.bytes_per_s <= FAR * got;
     let lowest = candidates
         .into_iter()
         .filter(near)
@@ -427,9 +433,9 @@ fn next(limit: Resource, point: &Point, growth: &Growth<'_>, points: &[Point]) -
 
 /// Whether the device does several requests in the time of one: it was busy for less time for each
 /// byte where more was in flight. Then busy time is no measure of what is left of it.
-fn parallel(point: &Point, points: &[Point]) -> bool {
+fn parallel(point: &CellLimits, points: &[CellLimits]) -> bool {
     const LESS: f64 = 1.25;
-    let each = |point: &Point| {
+    let each = |point: &CellLimits| {
         let all: Vec<f64> = point
             .trials
             .iter()

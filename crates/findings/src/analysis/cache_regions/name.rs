@@ -3,7 +3,7 @@
 
 use serde_json::Value as Json;
 
-use super::{Edge, size};
+use super::{PlateauEdge, size};
 use base::value::bytes;
 use experiment::knob::{self, Settings};
 use experiment::measurement::origin::{Origin, Verdict};
@@ -18,14 +18,14 @@ const PAGES_LEAST: f64 = 0.5;
 
 /// The caches that the inventory knows.
 #[derive(Debug, Default)]
-pub struct Known {
-    processors: Vec<Cache>,
+pub struct KnownCaches {
+    processors: Vec<ProcessorCache>,
     memory_bytes: Option<f64>,
 }
 
 /// A processor's cache that holds data.
 #[derive(Debug)]
-struct Cache {
+struct ProcessorCache {
     level: u32,
     size_bytes: f64,
     /// How many of it the machine has.
@@ -41,23 +41,23 @@ pub struct Seen<'a> {
     /// Where those of the next plateau came from, or of all that lies beyond the edge.
     pub beyond: Vec<&'a Origin>,
     /// The edge at which it ends.
-    pub edge: Option<&'a Edge>,
+    pub edge: Option<&'a PlateauEdge>,
     /// The settings of its load.
     pub settings: &'a Settings,
 }
 
-impl Known {
+impl KnownCaches {
     /// What a campaign's inventory tells of its server.
-    pub fn of(inventory: &Json) -> Known {
+    pub fn from_inventory(inventory: &Json) -> KnownCaches {
         let part = |name: &str| inventory.get("server")?.get(name).cloned();
         let processors = part("processors")
             .and_then(|of| serde_json::from_value::<Processors>(of).ok())
             .unwrap_or_default();
         let memory = part("memory").and_then(|of| serde_json::from_value::<Memory>(of).ok());
         let caches = processors.caches.iter().filter(|cache| cache.kind != "Instruction");
-        Known {
+        KnownCaches {
             processors: caches
-                .map(|cache| Cache {
+                .map(|cache| ProcessorCache {
                     level: cache.level,
                     size_bytes: cache.size_bytes as f64,
                     count: cache.count.max(1) as f64,
@@ -113,13 +113,13 @@ impl Known {
 
     /// The processors' caches that may end at an edge. Each stream has a file of its own: so many
     /// caches may hold them, or one may hold them all.
-    fn processors(&self, edge: &Edge, settings: &Settings) -> (String, String) {
+    fn processors(&self, edge: &PlateauEdge, settings: &Settings) -> (String, String) {
         let streams = settings.how_many(knob::STREAMS);
-        let fits = |cache: &&Cache| {
+        let fits = |cache: &&ProcessorCache| {
             let most = cache.size_bytes * streams.min(cache.count);
             cache.size_bytes <= edge.high_bytes && most >= edge.low_bytes
         };
-        let all: Vec<&Cache> = self.processors.iter().filter(fits).collect();
+        let all: Vec<&ProcessorCache> = self.processors.iter().filter(fits).collect();
         let (low, high) = (bytes(edge.low_bytes), bytes(edge.high_bytes));
         match all[..] {
             [cache] => (
@@ -149,7 +149,7 @@ impl Known {
 
     /// The page cache, by the evidence of where bytes came from; its size is told where it is that
     /// of something known.
-    fn pages(&self, edge: &Edge, settings: &Settings) -> (String, String) {
+    fn pages(&self, edge: &PlateauEdge, settings: &Settings) -> (String, String) {
         let limit = settings.get(knob::MEMORY_LIMIT).map(|bytes| bytes as f64);
         let fits = |size: &f64| size * PAGES_LEAST <= edge.high_bytes && *size >= edge.low_bytes;
         let name = match (limit.filter(fits), self.memory_bytes.filter(fits)) {
@@ -206,7 +206,7 @@ fn unknown(reason: impl Into<String>) -> (String, String) {
     (UNKNOWN.to_owned(), reason.into())
 }
 
-fn behind_the_kernel(edge: &Edge, reason: &str) -> (String, String) {
+fn behind_the_kernel(edge: &PlateauEdge, reason: &str) -> (String, String) {
     let (low, high) = (bytes(edge.low_bytes), bytes(edge.high_bytes));
     (format!("a cache behind the kernel of between {low} and {high}"), reason.to_owned())
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::name::{Known, Seen, UNKNOWN};
+use super::name::{KnownCaches, Seen, UNKNOWN};
 use super::*;
 use base::stats::Interval;
 use base::stats::testing::{Coverage, Random, null_limit, seeds};
@@ -39,8 +39,8 @@ fn records(sizes: &[&str], changes: &[(&str, &str)], seed: u64) -> Vec<Record> {
     campaign(&sizes.iter().map(cell).collect::<Vec<_>>(), 3, seed)
 }
 
-fn asked<'a>(records: &'a [Record], inventory: &'a Json) -> Asked<'a> {
-    Asked { inventory, ..Asked::of(records) }
+fn asked<'a>(records: &'a [Record], inventory: &'a Json) -> AnalysisInput<'a> {
+    AnalysisInput { inventory, ..AnalysisInput::from_records(records) }
 }
 
 /// A server with an L2 of 1 MiB, an L3 of so many bytes, and 256 MiB of memory.
@@ -77,7 +77,7 @@ fn planted_caches_are_found_between_their_sizes_and_named() {
             silent += 1;
             continue;
         };
-        let ends = |edge: &Edge| Interval { low: edge.low_bytes, high: edge.high_bytes };
+        let ends = |edge: &PlateauEdge| Interval { low: edge.low_bytes, high: edge.high_bytes };
         cliff += u32::from(ends(&first).covers(l3));
         coverage[0].add(second.confident.then(|| ends(&second)), pages);
         let truth = [rates[0] * 1e9, rates[1] * 1e9, 1e9];
@@ -107,7 +107,7 @@ fn where_no_cache_was_planted_none_is_found() {
     for seed in seeds() {
         for (place, cold) in ["true", "false"].into_iter().enumerate() {
             let records = records(&sizes, &[("cold", cold)], seed);
-            claims[place] += u32::from(!answer(&Asked::of(&records)).is_empty());
+            claims[place] += u32::from(!answer(&AnalysisInput::from_records(&records)).is_empty());
         }
     }
     let limit = null_limit() * seeds().end as f64;
@@ -137,7 +137,7 @@ fn a_finding_tells_plateaus_edges_and_names_in_words() {
         assert!(found[0].whole().contains(part), "{part}: {}", found[0].claim);
     }
     // Nothing is known of the server: what can be told by the bytes alone is.
-    let found = answer(&Asked::of(&records));
+    let found = answer(&AnalysisInput::from_records(&records));
     let unknown = "a cache of between 16.0 MiB and 32.0 MiB of a processor whose caches the \
                    inventory does not know";
     assert!(found[0].whole().contains(unknown), "{}", found[0].claim);
@@ -153,8 +153,13 @@ fn origins(verdicts: &[Verdict]) -> Vec<Origin> {
 }
 
 /// The name of a plateau up to 16 MiB.
-fn name(known: &Known, here: &[Verdict], beyond: &[Verdict], edge: Option<(f64, f64)>) -> String {
-    let edge = edge.map(|(low, high)| Edge {
+fn name(
+    known: &KnownCaches,
+    here: &[Verdict],
+    beyond: &[Verdict],
+    edge: Option<(f64, f64)>,
+) -> String {
+    let edge = edge.map(|(low, high)| PlateauEdge {
         from: 0,
         to: Some(1),
         low_bytes: low * MIB,
@@ -177,7 +182,7 @@ fn name(known: &Known, here: &[Verdict], beyond: &[Verdict], edge: Option<(f64, 
 
 #[test]
 fn no_plateau_is_named_by_its_size_alone() {
-    let known = Known::of(&server(24.0 * MIB));
+    let known = KnownCaches::from_inventory(&server(24.0 * MIB));
     let edge = Some((16.0, 32.0));
     let of = |here: &[Verdict], beyond: &[Verdict], edge| name(&known, here, beyond, edge);
     let (cache, device) = ([Verdict::Cache], [Verdict::Device]);
@@ -206,9 +211,9 @@ fn no_plateau_is_named_by_its_size_alone() {
     let none = "a cache of between 2.00 MiB and 4.00 MiB that the inventory does not know";
     assert_eq!(of(&cache, &cache, Some((2.0, 4.0))), none);
     assert_eq!(of(&cache, &[], None), UNKNOWN);
-    let small = Known::of(&server(8.0 * MIB));
+    let small = KnownCaches::from_inventory(&server(8.0 * MIB));
     assert_eq!(name(&small, &cache, &[], None), "the page cache");
-    assert_eq!(name(&Known::of(&Json::Null), &cache, &[], None), UNKNOWN);
+    assert_eq!(name(&KnownCaches::from_inventory(&Json::Null), &cache, &[], None), UNKNOWN);
     assert_eq!(of(&device, &[], None), "the device");
 }
 
@@ -233,5 +238,5 @@ fn a_hundred_thousand_trials_of_as_many_sizes_are_left_alone_at_once() {
         record.outcome = record.outcome.clone();
         records.push(record);
     }
-    assert!(regions(&Asked::of(&records)).is_empty());
+    assert!(regions(&AnalysisInput::from_records(&records)).is_empty());
 }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering::Equal;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::Apart;
+use super::UncomparedCell;
 use crate::analysis::curve::{EXTENT, alike};
 use crate::analysis::words;
 use base::value::{Value, setting};
@@ -26,7 +26,7 @@ const WHERE: &[&str] =
     &["directories", "devices", "files", "second-pass", "stop", "at-least", "at-most"];
 
 /// By workload the knobs that tell its cells apart.
-type Telling = HashMap<(String, String), Vec<&'static str>>;
+type DistinguishingKnobs = HashMap<(String, String), Vec<&'static str>>;
 
 /// Whether a knob says where or how long a trial ran: cells that differ in it are the same load.
 pub fn is_where(name: &str) -> bool {
@@ -34,7 +34,10 @@ pub fn is_where(name: &str) -> bool {
 }
 
 /// Cells with their partners, and those that have none.
-pub fn align<'a>(before: &'a [Record], now: &'a [Record]) -> (Vec<Partner<'a>>, Vec<Apart>) {
+pub fn align<'a>(
+    before: &'a [Record],
+    now: &'a [Record],
+) -> (Vec<Partner<'a>>, Vec<UncomparedCell>) {
     let (mut old, mut new) = (super::groups(before), super::groups(now));
     let free = free(&old, &new);
     let telling = telling(old.iter().chain(&new), &free);
@@ -66,7 +69,7 @@ pub fn align<'a>(before: &'a [Record], now: &'a [Record]) -> (Vec<Partner<'a>>, 
             [] => alone.push(group),
             _ => {
                 let reason = "the second has several that differ only in where they ran".to_owned();
-                apart.push(Apart { load, reason });
+                apart.push(UncomparedCell { load, reason });
             }
         }
     }
@@ -74,11 +77,14 @@ pub fn align<'a>(before: &'a [Record], now: &'a [Record]) -> (Vec<Partner<'a>>, 
     let rest: Vec<&Vec<&Record>> = open.map(|(group, _)| group).collect();
     apart.extend(alone.iter().map(|group| {
         let near = nearest(&group[0].trial.settings, &rest, &free);
-        Apart { load: label(group, &telling), reason: format!("the second has no such cell{near}") }
+        UncomparedCell {
+            load: label(group, &telling),
+            reason: format!("the second has no such cell{near}"),
+        }
     }));
     apart.extend(rest.iter().map(|group| {
         let reason = "the first has no such cell".to_owned();
-        Apart { load: label(group, &telling), reason }
+        UncomparedCell { load: label(group, &telling), reason }
     }));
     (partners, apart)
 }
@@ -101,7 +107,7 @@ fn free(old: &[Vec<&Record>], new: &[Vec<&Record>]) -> Vec<&'static str> {
 fn telling<'r, 'a: 'r>(
     groups: impl Iterator<Item = &'r Vec<&'a Record>>,
     free: &[&'static str],
-) -> Telling {
+) -> DistinguishingKnobs {
     let mut workloads: HashMap<(String, String), Vec<&Settings>> = HashMap::new();
     let mut known = HashSet::new();
     for group in groups {
@@ -160,7 +166,7 @@ fn said(name: &str, settings: &Settings) -> Option<String> {
 
 /// Where a cell stands: by its workload, then by what tells it from others, numbers by size. Trials
 /// run in an order that says nothing.
-fn order(group: &[&Record], telling: &Telling) -> (String, Vec<(f64, String)>) {
+fn order(group: &[&Record], telling: &DistinguishingKnobs) -> (String, Vec<(f64, String)>) {
     let trial = &group[0].trial;
     let names = telling.get(&workload(trial)).into_iter().flatten();
     let place = |name: &&'static str| match trial.settings.named(name) {
@@ -175,7 +181,7 @@ fn order(group: &[&Record], telling: &Telling) -> (String, Vec<(f64, String)>) {
 }
 
 /// `sequential-read: 1 MiB, 4 streams`.
-fn label(group: &[&Record], telling: &Telling) -> String {
+fn label(group: &[&Record], telling: &DistinguishingKnobs) -> String {
     let trial = &group[0].trial;
     let names = telling.get(&workload(trial)).into_iter().flatten();
     let parts: Vec<String> = names.filter_map(|name| said(name, &trial.settings)).collect();

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::{Apart, Asked, Change, align, limits};
+use super::{Change, ComparisonRequest, UncomparedCell, align, limits};
 use super::{about, less_is_better, verdicts, why, with};
 use base::stats::crossed::{Crossed, SetUp};
 use base::stats::{Estimate, holm, mean};
@@ -31,7 +31,7 @@ pub struct Exchange {
     /// Of each workload, by where its bytes came from, what goes with each knob.
     pub workloads: Vec<Parted>,
     /// Loads that are not compared.
-    pub apart: Vec<Apart>,
+    pub apart: Vec<UncomparedCell>,
     /// Set-ups that would tell apart what is not, one after the other, as levels of `by`.
     pub would_tell: Vec<Vec<Value>>,
     /// The set-up that would make the intervals narrower, or tell them at all.
@@ -117,15 +117,15 @@ pub enum Unfit {
     Empty(usize),
 }
 
-/// The trials of a set-up, before they are held against those of others.
-struct Held {
+/// The trials of one set-up, before they are held against those of others.
+struct SetupTrials {
     campaign: usize,
     levels: Vec<Value>,
     records: Vec<Record>,
 }
 
 /// A load that all set-ups have: of each the logarithms, with the number of the replicate.
-struct Load {
+struct SharedLoad {
     load: String,
     group: String,
     figure: String,
@@ -140,20 +140,20 @@ struct Load {
 pub fn exchange(
     campaigns: &[&[Record]],
     by: &[&'static str],
-    asked: &Asked,
+    asked: &ComparisonRequest,
 ) -> Result<Exchange, Unfit> {
     let held = set_ups(campaigns, by)?;
     let levels = levels(&held, by)?;
-    let numbers = |it: &Held| -> Vec<usize> {
+    let numbers = |it: &SetupTrials| -> Vec<usize> {
         let place = |(of, level): (&Vec<Value>, &Value)| of.iter().position(|it| it == level);
         levels.iter().zip(&it.levels).map(|pair| place(pair).unwrap_or_default()).collect()
     };
     let cells: Vec<Vec<usize>> = held.iter().map(numbers).collect();
     let (loads, apart) = loads(&held, asked);
-    let mut known: Vec<Vec<Load>> = Vec::new();
+    let mut known: Vec<Vec<SharedLoad>> = Vec::new();
     for load in loads {
-        let same = |of: &&mut Vec<Load>| {
-            let key = |it: &Load| (it.group.clone(), it.origin, it.figure.clone());
+        let same = |of: &&mut Vec<SharedLoad>| {
+            let key = |it: &SharedLoad| (it.group.clone(), it.origin, it.figure.clone());
             key(&of[0]) == key(&load)
         };
         match known.iter_mut().find(same) {
@@ -175,7 +175,7 @@ pub fn exchange(
         workload.said = said(&workload.effects, by, asked.threshold);
     }
     let (freedom, would_tell, would_narrow) = design.wanted();
-    let labelled = |it: &Held| Labelled {
+    let labelled = |it: &SetupTrials| Labelled {
         campaign: it.campaign,
         levels: it.levels.clone(),
         trials: it.records.len(),
@@ -194,10 +194,10 @@ pub fn exchange(
 }
 
 /// The set-ups of all campaigns, in their order.
-fn set_ups(campaigns: &[&[Record]], by: &[&'static str]) -> Result<Vec<Held>, Unfit> {
+fn set_ups(campaigns: &[&[Record]], by: &[&'static str]) -> Result<Vec<SetupTrials>, Unfit> {
     let mut all = Vec::new();
     for (campaign, records) in campaigns.iter().enumerate() {
-        let mut own: Vec<Held> = Vec::new();
+        let mut own: Vec<SetupTrials> = Vec::new();
         for record in records.iter().filter(|record| !record.trial.prepares()) {
             let level = |name: &&'static str| {
                 let value = record.trial.settings.named(name).filter(|value| !value.is_as_is());
@@ -206,7 +206,7 @@ fn set_ups(campaigns: &[&[Record]], by: &[&'static str]) -> Result<Vec<Held>, Un
             let levels = by.iter().map(level).collect::<Result<Vec<Value>, Unfit>>()?;
             match own.iter_mut().find(|it| it.levels == levels) {
                 Some(of) => of.records.push(record.clone()),
-                None => own.push(Held { campaign, levels, records: vec![record.clone()] }),
+                None => own.push(SetupTrials { campaign, levels, records: vec![record.clone()] }),
             }
         }
         if own.is_empty() {
@@ -218,7 +218,7 @@ fn set_ups(campaigns: &[&[Record]], by: &[&'static str]) -> Result<Vec<Held>, Un
 }
 
 /// The levels of each knob, those of the first campaign first.
-fn levels(held: &[Held], by: &[&'static str]) -> Result<Vec<Vec<Value>>, Unfit> {
+fn levels(held: &[SetupTrials], by: &[&'static str]) -> Result<Vec<Vec<Value>>, Unfit> {
     let of = |(place, name): (usize, &&'static str)| {
         let mut known: Vec<Value> = Vec::new();
         for set_up in held {
@@ -236,7 +236,10 @@ fn levels(held: &[Held], by: &[&'static str]) -> Result<Vec<Vec<Value>>, Unfit> 
 }
 
 /// Loads that all set-ups have, and those that are not compared, with the reason.
-fn loads(held: &[Held], asked: &Asked) -> (Vec<Load>, Vec<Apart>) {
+fn loads(
+    held: &[SetupTrials],
+    asked: &ComparisonRequest,
+) -> (Vec<SharedLoad>, Vec<UncomparedCell>) {
     let Some((first, others)) = held.split_first() else { return (Vec::new(), Vec::new()) };
     let mut all: Vec<(String, Vec<Vec<&Record>>)> = Vec::new();
     let mut apart = BTreeMap::new();
@@ -244,7 +247,7 @@ fn loads(held: &[Held], asked: &Asked) -> (Vec<Load>, Vec<Apart>) {
         let (partners, alone) = align::align(&first.records, &other.records);
         for it in alone {
             let reason = "not every set-up has it".to_owned();
-            apart.entry(it.load.clone()).or_insert(Apart { load: it.load, reason });
+            apart.entry(it.load.clone()).or_insert(UncomparedCell { load: it.load, reason });
         }
         for partner in partners {
             let number = partner.before[0].trial.number;
@@ -260,14 +263,18 @@ fn loads(held: &[Held], asked: &Asked) -> (Vec<Load>, Vec<Apart>) {
     for (load, of) in all.into_iter().filter(|(_, of)| of.len() == held.len()) {
         match measured(&load, &of, asked) {
             Ok(it) => found.push(it),
-            Err(reason) => apart.push(Apart { load, reason }),
+            Err(reason) => apart.push(UncomparedCell { load, reason }),
         }
     }
     (found, apart)
 }
 
 /// A load of all set-ups.
-fn measured(load: &str, of: &[Vec<&Record>], asked: &Asked) -> Result<Load, String> {
+fn measured(
+    load: &str,
+    of: &[Vec<&Record>],
+    asked: &ComparisonRequest,
+) -> Result<SharedLoad, String> {
     let all: Vec<&Record> = of.iter().flatten().copied().collect();
     let figure = match &asked.figure {
         Some(name) => name.clone(),
@@ -291,7 +298,7 @@ fn measured(load: &str, of: &[Vec<&Record>], asked: &Asked) -> Result<Load, Stri
     match (places.next(), places.next()) {
         (Some(&origin), None) => {
             let group = all[0].trial.group.clone();
-            Ok(Load { load: load.to_owned(), group, figure, origin, values })
+            Ok(SharedLoad { load: load.to_owned(), group, figure, origin, values })
         }
         _ => {
             let told: Vec<&str> = origins.iter().copied().collect();
@@ -313,9 +320,9 @@ impl Design<'_> {
     }
 
     /// Set-ups with the values of these loads.
-    fn of(&self, loads: &[&Load]) -> Vec<SetUp> {
+    fn of(&self, loads: &[&SharedLoad]) -> Vec<SetUp> {
         let set_up = |(place, levels): (usize, &Vec<usize>)| {
-            let values = |load: &&&Load| load.values[place].clone();
+            let values = |load: &&&SharedLoad| load.values[place].clone();
             let repeats = over_loads(&loads.iter().map(|load| values(&load)).collect::<Vec<_>>());
             SetUp { levels: levels.clone(), repeats }
         };
@@ -323,8 +330,8 @@ impl Design<'_> {
     }
 
     /// What goes with each knob, in loads of one kind; not judged yet.
-    fn parted(&self, loads: &[Load], threshold: f64) -> Parted {
-        let all: Vec<&Load> = loads.iter().collect();
+    fn parted(&self, loads: &[SharedLoad], threshold: f64) -> Parted {
+        let all: Vec<&SharedLoad> = loads.iter().collect();
         let of_each: Vec<Vec<SetUp>> = all.iter().map(|load| self.of(&[load])).collect();
         let (counts, set_ups) = (self.counts(), self.of(&all));
         let crossed = Crossed::of(&counts, &set_ups);
@@ -467,10 +474,10 @@ fn said(effects: &[Share], by: &[&'static str], threshold: f64) -> String {
 }
 
 /// Labels besides those of `by` that are not the same in all set-ups.
-fn also(held: &[Held], by: &[&'static str]) -> Vec<String> {
+fn also(held: &[SetupTrials], by: &[&'static str]) -> Vec<String> {
     let mut lines = Vec::new();
     for knob in super::labels().filter(|knob| !by.contains(&knob.name)) {
-        let level = |it: &Held| {
+        let level = |it: &SetupTrials| {
             let of = it.records.iter().map(|record| record.trial.settings.named(knob.name));
             of.flatten().map(Value::to_string).collect::<BTreeSet<String>>()
         };

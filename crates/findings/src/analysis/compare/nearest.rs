@@ -19,7 +19,7 @@ use super::less_is_better;
 
 /// What another tool reported of one access, and the cell that is nearest to it.
 #[derive(Clone, Debug, Serialize)]
-pub struct Held {
+pub struct ReportedComparison {
     /// Which of the campaigns it is of: `a`, the first, or `b`.
     pub side: &'static str,
     /// The number of its trial there.
@@ -97,7 +97,7 @@ pub fn import(record: &Record) -> Option<&Reported> {
 }
 
 /// The results of tools in either campaign, each beside the nearest cell of the other.
-pub fn held(before: &[Record], now: &[Record]) -> Vec<Held> {
+pub fn held(before: &[Record], now: &[Record]) -> Vec<ReportedComparison> {
     let mut all = Vec::new();
     for (side, records, others) in [("a", before, now), ("b", now, before)] {
         // Of two imports the second is held against the first.
@@ -112,10 +112,10 @@ pub fn held(before: &[Record], now: &[Record]) -> Vec<Held> {
             let of = |record: &&Record| cell.trials.contains(&record.trial.number);
             others.iter().find(of).is_some_and(|record| record.trial.prepares())
         };
-        let candidates: Vec<Candidate> = cells(others)
+        let candidates: Vec<CandidateCell> = cells(others)
             .into_iter()
             .filter(|cell| !ready(cell))
-            .map(|cell| Candidate::of(cell, others))
+            .map(|cell| CandidateCell::of(cell, others))
             .collect();
         for record in records {
             if let Some(reported) = import(record) {
@@ -127,13 +127,13 @@ pub fn held(before: &[Record], now: &[Record]) -> Vec<Held> {
 }
 
 /// A cell that a result may be held against.
-struct Candidate {
+struct CandidateCell {
     cell: Cell,
     origin: Option<Verdict>,
 }
 
-impl Candidate {
-    fn of(cell: Cell, records: &[Record]) -> Candidate {
+impl CandidateCell {
+    fn of(cell: Cell, records: &[Record]) -> CandidateCell {
         let of = records.iter().filter(|record| cell.trials.contains(&record.trial.number));
         let mut verdicts = of.filter_map(|record| {
             let measurement = record.outcome.measurement()?;
@@ -141,7 +141,7 @@ impl Candidate {
         });
         let first = verdicts.next().map(|origin| origin.verdict);
         let origin = first.filter(|first| verdicts.all(|other| other.verdict == *first));
-        Candidate { cell, origin }
+        CandidateCell { cell, origin }
     }
 
     /// Its own figure of that name, or one that another tool reported.
@@ -160,8 +160,8 @@ fn of_result(
     side: &'static str,
     record: &Record,
     reported: &Reported,
-    candidates: &[Candidate],
-) -> Vec<Held> {
+    candidates: &[CandidateCell],
+) -> Vec<ReportedComparison> {
     let settings = &record.trial.settings;
     let mut ways: Vec<OfWay<'_>> = Vec::new();
     for figure in &reported.figures {
@@ -181,7 +181,7 @@ fn of_result(
             Ok(nearest) => (Some(nearest), None),
             Err(reason) => (None, Some(reason)),
         };
-        Held {
+        ReportedComparison {
             side,
             trial: record.trial.number,
             by: reported.by.clone(),
@@ -232,12 +232,13 @@ fn nearest(
     way: Option<&str>,
     settings: &Settings,
     figures: &[(String, &Figure)],
-    candidates: &[Candidate],
+    candidates: &[CandidateCell],
 ) -> Result<Nearest, String> {
-    let has = |of: &&Candidate| figures.iter().any(|(name, _)| of.figure(name).is_some());
-    let access = |of: &Candidate| of.cell.settings.named(knob::ACCESS.name).map(Value::to_string);
-    let same = |of: &&Candidate| way.is_none_or(|way| access(of).is_none_or(|it| it == way));
-    let mut near: Option<(f64, &Candidate)> = None;
+    let has = |of: &&CandidateCell| figures.iter().any(|(name, _)| of.figure(name).is_some());
+    let access =
+        |of: &CandidateCell| of.cell.settings.named(knob::ACCESS.name).map(Value::to_string);
+    let same = |of: &&CandidateCell| way.is_none_or(|way| access(of).is_none_or(|it| it == way));
+    let mut near: Option<(f64, &CandidateCell)> = None;
     for candidate in candidates.iter().filter(has).filter(same) {
         let far = distance(way, settings, &candidate.cell.settings);
         if near.is_none_or(|(least, _)| far < least) {
@@ -336,7 +337,7 @@ fn untold(way: Option<&str>, asked: &Settings, cell: &Settings) -> Vec<String> {
     all
 }
 
-impl Held {
+impl ReportedComparison {
     /// `fio 3.33 in results.json, seq-read: read, 1 MiB, depth 8`.
     pub fn said(&self) -> String {
         let name = if self.says.is_empty() { String::new() } else { format!(", {}", self.says) };

@@ -8,7 +8,7 @@ use engines::engine::testing::{campaign, settings};
 use experiment::knob;
 use experiment::measurement::Amount;
 
-const ASKED: Asked = Asked { threshold: 0.05, figure: None };
+const ASKED: ComparisonRequest = ComparisonRequest { threshold: 0.05, figure: None };
 
 /// Cells that each deliver `capacity` MB/s, but for a scatter between trials.
 pub(super) fn server(capacity: f64, noise: &str, seed: u64) -> Vec<Record> {
@@ -131,7 +131,7 @@ fn what_cannot_be_compared_says_why() {
     assert_eq!(reasons(&found), ["no trial of the second was done: no such device"; 2]);
     assert_eq!(found.summary(), "No cell can be compared; 2 cannot.");
 
-    let asked = Asked { figure: Some("ops_per_s".into()), ..ASKED };
+    let asked = ComparisonRequest { figure: Some("ops_per_s".into()), ..ASKED };
     assert_eq!(reasons(&compare(&base, &base, &asked)), ["the first has no `ops_per_s`"; 2]);
 }
 
@@ -162,7 +162,7 @@ fn bytes_from_memory_are_not_held_against_bytes_from_the_device() {
 /// Twice the latency is worse, although it is more.
 #[test]
 fn less_of_a_time_is_better() {
-    let asked = Asked { figure: Some("latency_ns_mean".into()), ..ASKED };
+    let asked = ComparisonRequest { figure: Some("latency_ns_mean".into()), ..ASKED };
     let (base, slow) = (server(400.0, "0.02", 1), server(200.0, "0.02", 2));
     let found = compare(&base, &slow, &asked);
     assert_eq!(found.count(Change::Worse), 2, "{found:#?}");

@@ -30,14 +30,14 @@ fn read(first: u32, raid: &str, access: &str, rate: &mut dyn FnMut() -> f64) -> 
 }
 
 fn told(records: &[Record], inventory: &Json) -> Vec<Finding> {
-    answer(&Asked::new(records, inventory, &prices()))
+    answer(&AnalysisInput::new(records, inventory, &prices()))
 }
 
 #[test]
 fn a_usable_tb_is_dearer_the_more_a_level_keeps_twice() {
     let inventory = eight_disks();
     let prices = prices();
-    let asked = Asked::new(&[], &inventory, &prices);
+    let asked = AnalysisInput::new(&[], &inventory, &prices);
     let layout = |raid: &str, volumes: &str, disks: &str| {
         let knobs = [("raid", raid), ("volumes", volumes), ("disks", disks)];
         usable_bytes(&asked, &settings("file", &knobs)).map(|bytes| bytes / 2e12)
@@ -81,7 +81,11 @@ fn the_cheapest_hardware_is_told_against_the_next() {
     assert!(iops.claim.starts_with("One I/O per second of random reading costs 4"), "{iops:?}");
     let wanted = "A usable TB costs 225 as raid0 on 4 disks, 300 as raid5 on 4 disks.";
     assert_eq!(room.claim, wanted);
-    assert_eq!(answer(&Asked::of(&records)), [], "nobody said what anything costs");
+    assert_eq!(
+        answer(&AnalysisInput::from_records(&records)),
+        [],
+        "nobody said what anything costs"
+    );
 }
 
 #[test]

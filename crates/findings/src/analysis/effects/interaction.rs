@@ -22,7 +22,7 @@ pub struct Interaction {
     pub most: Option<Differing>,
     /// What each level of the knob does under each level of the other, where that is more than
     /// chance.
-    pub lines: Vec<Line>,
+    pub lines: Vec<InteractionLine>,
 }
 
 /// Two levels of a knob under two levels of another.
@@ -46,7 +46,7 @@ pub struct Differing {
 
 /// The levels of a knob under one level of another.
 #[derive(Clone, Debug, Serialize)]
-pub struct Line {
+pub struct InteractionLine {
     /// The level of the other knob.
     pub under: Value,
     /// Each level's ratio to the geometric mean over the levels of the knob there.
@@ -81,7 +81,7 @@ fn interaction(found: &main_effects::Interaction, varied: &[Varied<'_>]) -> Inte
         omega_squared: most.omega_squared.map(|share| sure(share, once)),
         chance: most.chance.filter(|_| !once),
     });
-    let line = |(place, levels): (usize, &Vec<Estimate>)| Line {
+    let line = |(place, levels): (usize, &Vec<Estimate>)| InteractionLine {
         under: value(on, place),
         levels: levels
             .iter()

@@ -2,7 +2,7 @@
 //! through the whole program, on the simulated server.
 
 use super::*;
-use crate::analysis::{Asked, Severity, findings};
+use crate::analysis::{AnalysisInput, Severity, findings};
 use base::stats::testing::{Coverage, Random, null_limit, seeds};
 use engines::engine::testing as sim;
 use experiment::knob::testing::settings;
@@ -265,7 +265,7 @@ fn bytes_from_memory_and_from_the_device_are_never_in_one_effect() {
         assert_eq!(of.trials.len(), 8);
         assert!(of.knobs.iter().all(|knob| knob.knob != "sim-cache"), "{of:?}");
     }
-    let found = findings(&Asked::of(&records));
+    let found = findings(&AnalysisInput::from_records(&records));
     let told: Vec<&Finding> = found.iter().filter(|of| of.question == "effects").collect();
     assert_eq!(told.len(), 3, "{told:?}");
     let warned = told.iter().find(|of| of.whole().contains("decided where the bytes came from"));

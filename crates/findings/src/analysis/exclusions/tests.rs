@@ -1,7 +1,7 @@
 //! A planted set that contradicts itself, and campaigns of all kinds that must not.
 
 use super::*;
-use crate::analysis::{Asked, QUESTIONS, Severity, answer, answers, findings, scaling};
+use crate::analysis::{AnalysisInput, QUESTIONS, Severity, answer, answers, findings, scaling};
 use crate::report::fixture;
 use base::stats::testing::{Random, seeds};
 use base::value::Value;
@@ -174,7 +174,7 @@ fn numbers_that_nobody_can_use_are_seen() {
 fn no_campaign_is_told_two_things_that_exclude_each_other() {
     let (mut many, mut before, mut stated) = (0, 0, 0);
     let mut check = |records: &[Record], what: &str| {
-        let asked = Asked::of(records);
+        let asked = AnalysisInput::from_records(records);
         let raw = answers(&asked);
         let each = raw.iter().flat_map(|of| of.assertions.iter().map(|it| (of.question, it.says)));
         each.for_each(|it| assert!(STATED.contains(&it), "{it:?}"));
@@ -212,7 +212,7 @@ fn one_cell_that_yields_takes_no_other_with_it() {
             }
         }
     }
-    let found = (bottleneck::QUESTION.answer)(&Asked::of(&records));
+    let found = (bottleneck::QUESTION.answer)(&AnalysisInput::from_records(&records));
     assert_eq!(found.len(), 1, "all are told in one breath: {found:#?}");
     assert!(found[0].claim.contains("limits 4 of 4 cells"), "{}", found[0].claim);
     let more = Assertion::new(More, (1..=3).collect(), (4..=6).collect(), 0.0);
@@ -245,7 +245,7 @@ fn what_leans_on_a_knee_that_is_not_decided_is_not_decided_either() {
             records.push(scene.record(records.len() as u32 + 1));
         }
     }
-    let asked = Asked::of(&records);
+    let asked = AnalysisInput::from_records(&records);
     let found = (scaling::QUESTION.answer)(&asked);
     let says = |all: &[Finding], what: &str| all.iter().any(|it| it.claim.contains(what));
     assert!(says(&found, " collapses beyond ") && says(&found, "Scalability Law:"), "{found:#?}");
@@ -262,8 +262,11 @@ fn what_leans_on_a_knee_that_is_not_decided_is_not_decided_either() {
     let [_, stops, _] = answer(&records, &found);
     assert!(stops.contains("collapses"), "{stops}");
     // The figure draws no law that no finding tells.
-    assert_eq!(Asked::of(&records).into_shown().decided(&found).followed.len(), 1);
-    assert_eq!(Asked::of(&records).into_shown().decided(&told).followed.len(), 0);
+    assert_eq!(
+        AnalysisInput::from_records(&records).into_shown().decided(&found).followed.len(),
+        1
+    );
+    assert_eq!(AnalysisInput::from_records(&records).into_shown().decided(&told).followed.len(), 0);
     // What lies apart elsewhere takes nothing away.
     let elsewhere = finding("noise", Assertion::new(Apart, vec![1, 2, 3], Vec::new(), 0.0));
     let both = [found.clone(), vec![elsewhere.clone()]].concat();

@@ -29,9 +29,9 @@ pub struct Pool {
     /// Checksums and sizes of blocks that were used, bytes; 0 where none is known.
     pub by: Vec<(String, u64)>,
     /// What surely came from the device: evidence.
-    pub device: Part,
+    pub device: CheckedTotals,
     /// What did not, or not surely, by origin.
-    pub apart: Vec<(Verdict, Part)>,
+    pub apart: Vec<(Verdict, CheckedTotals)>,
     /// Silently wrong blocks by the name of their kind.
     pub kinds: BTreeMap<String, u64>,
     /// Faults that were kept, by whether they last.
@@ -40,9 +40,10 @@ pub struct Pool {
     pub again: u64,
 }
 
-/// Some of what was checked.
+/// Totals of what trials checked whose bytes came from one place: bits, blocks, and the faults
+/// among them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Part {
+pub struct CheckedTotals {
     /// Numbers of its trials.
     pub trials: Vec<u32>,
     /// Bits that were read and checked; of the device, those that surely left the kernel.
@@ -63,7 +64,7 @@ pub struct Part {
 
 /// A rate of events per bit, with its exact bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Rate {
+pub struct ErrorRate {
     /// How many there were.
     pub events: u64,
     /// Bits that were read from the device.
@@ -84,7 +85,7 @@ pub struct Promise {
     /// At most so many unreadable sectors per bit read.
     pub per_bit: f64,
     /// What was found.
-    pub standing: Standing,
+    pub standing: PromiseStatus,
     /// Bits that show at 95 % that it is kept, when every place in them can be read.
     pub bits_needed: f64,
     /// Bits that must still be read, without a further unreadable place, to show that it is kept;
@@ -97,7 +98,7 @@ pub struct Promise {
 /// Whether a promise is kept, as far as can be said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Standing {
+pub enum PromiseStatus {
     /// The upper bound at 95 % is not above it.
     Kept,
     /// The lower end of the 95 % interval is above it.
@@ -108,9 +109,9 @@ pub enum Standing {
 
 impl Pool {
     /// Of one campaign's records; `None` when none of them checked anything.
-    pub fn of(records: &[Record]) -> Option<Pool> {
+    pub fn from_records(records: &[Record]) -> Option<Pool> {
         let mut pool = Pool::default();
-        let mut known = Known::default();
+        let mut known = CountedFaults::default();
         for record in records {
             let Some(measurement) = record.outcome.measurement() else { continue };
             let Some(integrity) = &measurement.integrity else { continue };
@@ -126,7 +127,7 @@ impl Pool {
         record: &'a Record,
         measurement: &Measurement,
         integrity: &'a Integrity,
-        known: &mut Known<'a>,
+        known: &mut CountedFaults<'a>,
     ) {
         let number = record.trial.number;
         let seen = known.sightings(record.trial.settings.directories(), integrity);
@@ -165,13 +166,13 @@ impl Pool {
         part.unreadable += integrity.unreadable.saturating_sub(seen.unreadable);
     }
 
-    fn part(&mut self, verdict: Verdict) -> &mut Part {
+    fn part(&mut self, verdict: Verdict) -> &mut CheckedTotals {
         if verdict == Verdict::Device {
             return &mut self.device;
         }
         let place = self.apart.iter().position(|(known, _)| *known == verdict);
         let place = place.unwrap_or_else(|| {
-            self.apart.push((verdict, Part::default()));
+            self.apart.push((verdict, CheckedTotals::default()));
             self.apart.len() - 1
         });
         &mut self.apart[place].1
@@ -192,35 +193,36 @@ impl Pool {
         self.wrong() == 0 && self.unreadable() == 0
     }
 
-    fn parts(&self) -> impl Iterator<Item = &Part> {
+    fn parts(&self) -> impl Iterator<Item = &CheckedTotals> {
         std::iter::once(&self.device).chain(self.apart.iter().map(|(_, part)| part))
     }
 
     /// Silently wrong blocks per bit read from the device; `None` without such bits.
-    pub fn silent(&self) -> Option<Rate> {
+    pub fn silent(&self) -> Option<ErrorRate> {
         self.device.rate(self.device.wrong, self.device.bits - self.device.unheld_bits)
     }
 
     /// Unreadable places per bit read from the device, which is what makers of drives promise;
     /// `None` without such bits.
-    pub fn lost(&self) -> Option<Rate> {
+    pub fn lost(&self) -> Option<ErrorRate> {
         self.device.rate(self.device.unreadable, self.device.bits)
     }
 
     /// How each of [`PROMISES`] stands; none without bits from the device.
     pub fn promises(&self) -> Vec<Promise> {
-        let of = |rate: Rate| PROMISES.map(|per_bit| self.device.promise(rate, per_bit)).to_vec();
+        let of =
+            |rate: ErrorRate| PROMISES.map(|per_bit| self.device.promise(rate, per_bit)).to_vec();
         self.lost().map(of).unwrap_or_default()
     }
 }
 
-impl Part {
-    fn rate(&self, events: u64, bits: f64) -> Option<Rate> {
+impl CheckedTotals {
+    fn rate(&self, events: u64, bits: f64) -> Option<ErrorRate> {
         if bits <= 0.0 {
             return None;
         }
         let (low_per_bit, high_per_bit) = rate_interval(events, bits);
-        Some(Rate {
+        Some(ErrorRate {
             events,
             bits,
             per_bit: events as f64 / bits,
@@ -235,11 +237,11 @@ impl Part {
         (self.elapsed_ns > 0 && self.bits > 0.0).then(|| self.bits * 1e9 / self.elapsed_ns as f64)
     }
 
-    fn promise(&self, rate: Rate, per_bit: f64) -> Promise {
+    fn promise(&self, rate: ErrorRate, per_bit: f64) -> Promise {
         let standing = match () {
-            () if rate.below_per_bit <= per_bit => Standing::Kept,
-            () if rate.low_per_bit > per_bit => Standing::Broken,
-            () => Standing::Open,
+            () if rate.below_per_bit <= per_bit => PromiseStatus::Kept,
+            () if rate.low_per_bit > per_bit => PromiseStatus::Broken,
+            () => PromiseStatus::Open,
         };
         let bits_more = (exposure_needed_with(rate.events, per_bit) - rate.bits).max(0.0);
         let hours_more = self.bits_per_s().map(|pace| bits_more / pace / 3600.0);
@@ -250,13 +252,13 @@ impl Part {
 
 /// Faults of the trials so far. A bad place that is read again in a later trial is no new event.
 #[derive(Default)]
-struct Known<'a> {
+struct CountedFaults<'a> {
     /// How often each place was faulty in the trial in which it was most often.
-    most: BTreeMap<Place<'a>, u64>,
+    most: BTreeMap<FaultLocation<'a>, u64>,
 }
 
 /// Directories, file, offset, kind, and what came back there: nothing where that is not known.
-type Place<'a> = (&'a [String], &'a str, u64, &'a str, &'a str);
+type FaultLocation<'a> = (&'a [String], &'a str, u64, &'a str, &'a str);
 
 /// What of a trial's faults had been seen in an earlier one.
 #[derive(Default)]
@@ -268,12 +270,12 @@ struct Sightings<'a> {
     fresh: Vec<&'a Fault>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> CountedFaults<'a> {
     fn sightings(&mut self, directories: &'a [String], integrity: &'a Integrity) -> Sightings<'a> {
-        let mut now: BTreeMap<Place<'a>, u64> = BTreeMap::new();
+        let mut now: BTreeMap<FaultLocation<'a>, u64> = BTreeMap::new();
         let mut seen = Sightings::default();
         for fault in &integrity.faults {
-            let place: Place<'a> =
+            let place: FaultLocation<'a> =
                 (directories, &fault.file, fault.offset, &fault.kind, &fault.found);
             let count = now.entry(place).or_default();
             *count += 1;

@@ -85,7 +85,11 @@ fn what_was_never_checked_is_not_spoken_of() {
     let mut record = checked(1, GIB, 1.0);
     assert!(!answer(std::slice::from_ref(&record)).is_empty());
     integrity(&mut record).checked_bytes = 0;
-    assert_eq!(Pool::of(std::slice::from_ref(&record)), None, "verify was on, nothing was read");
+    assert_eq!(
+        Pool::from_records(std::slice::from_ref(&record)),
+        None,
+        "verify was on, nothing was read"
+    );
     measurement(&mut record).integrity = None;
     let failed = Record::new(record.trial.clone(), Outcome::Failed("x".into()));
     assert!(answer(&[record, failed]).is_empty());
@@ -111,7 +115,7 @@ fn nothing_wrong_gives_two_bounds_and_says_what_they_are_for() {
                 3.00e17 bits without a further error (66.1 h, 28.3 days, 7.77 years at this \
                 pace).";
     assert!(found[1].whole().contains(open), "{found:?}");
-    let pool = Pool::of(&records).unwrap();
+    let pool = Pool::from_records(&records).unwrap();
     assert!(headline(&pool).starts_with("Every byte that was checked came back"));
 }
 
@@ -144,7 +148,7 @@ fn what_is_wrong_is_an_error_with_kinds_interval_and_where_to_look() {
         claim.contains("promise, 1e-15, 1e-17 are not kept (95 %). 1e-14 is neither"),
         "{claim}"
     );
-    let pool = Pool::of(std::slice::from_ref(&record)).unwrap();
+    let pool = Pool::from_records(std::slice::from_ref(&record)).unwrap();
     let said = headline(&pool);
     let told = "3 blocks were wrong without any error and 1 place could not be read. \
                 Kinds of fault: 1 bit-flip, 2 stale.";
@@ -159,7 +163,7 @@ fn cached_bits_are_no_evidence_and_unknown_ones_are_told_with_their_reason() {
     measurement(&mut unknown).evidence.process_io_reliable = false;
     with_faults(&mut unknown, vec![fault("torn", 0, "00", Lasting::InMemory)]);
     let records = [cached, unknown, checked(3, 10 * GB, 1.0)];
-    let pool = Pool::of(&records).unwrap();
+    let pool = Pool::from_records(&records).unwrap();
     assert_eq!((pool.device.bits, pool.device.trials.as_slice()), (8e10, &[3][..]));
     assert_eq!((pool.wrong(), pool.silent().unwrap().events), (1, 0), "not the device's");
     let found = answer(&records);
@@ -171,7 +175,7 @@ fn cached_bits_are_no_evidence_and_unknown_ones_are_told_with_their_reason() {
     assert_eq!(found[3].severity, Severity::Error);
     let alone = answer(&records[..1]);
     assert_eq!((alone.len(), alone[0].severity), (1, Severity::Warning), "no rate at all");
-    assert!(Pool::of(&records[..1]).unwrap().promises().is_empty());
+    assert!(Pool::from_records(&records[..1]).unwrap().promises().is_empty());
 }
 
 #[test]
@@ -182,16 +186,20 @@ fn a_bad_place_that_is_read_again_in_a_later_trial_is_one_event() {
     with_faults(&mut records[0], vec![lost(), stale("aa")]);
     with_faults(&mut records[1], vec![lost(), stale("aa")]);
     with_faults(&mut records[2], vec![lost(), stale("bb")]);
-    let pool = Pool::of(&records).unwrap();
+    let pool = Pool::from_records(&records).unwrap();
     assert_eq!((pool.wrong(), pool.unreadable(), pool.again), (2, 1, 3));
     assert_eq!(pool.kinds, [("stale".to_owned(), 2)].into());
     assert_eq!(pool.lasting, [("persistent", 3)].into());
     let elsewhere = Value::Words(vec!["/srv/b".into()]);
     records[2].trial.settings.set_named(knob::DIRECTORIES.name, elsewhere);
-    assert_eq!(Pool::of(&records).unwrap().unreadable(), 2, "the same name in another place");
+    assert_eq!(
+        Pool::from_records(&records).unwrap().unreadable(),
+        2,
+        "the same name in another place"
+    );
     // Faults beyond those that were kept are counted all the same.
     integrity(&mut records[0]).unreadable += 500;
-    assert_eq!(Pool::of(&records).unwrap().unreadable(), 502);
+    assert_eq!(Pool::from_records(&records).unwrap().unreadable(), 502);
 }
 
 #[test]
@@ -199,21 +207,21 @@ fn promises_stand_as_the_bounds_say() {
     let standing = |bytes: u64, places: u64| {
         let mut record = checked(1, bytes, 10.0);
         integrity(&mut record).unreadable = places;
-        let pool = Pool::of(std::slice::from_ref(&record)).unwrap();
+        let pool = Pool::from_records(std::slice::from_ref(&record)).unwrap();
         pool.promises()
     };
-    let of = |promises: &[Promise]| -> Vec<Standing> {
+    let of = |promises: &[Promise]| -> Vec<PromiseStatus> {
         promises.iter().map(|promise| promise.standing).collect()
     };
     // 3.0e14 bits are 37.45 TB.
     let (just, nearly) = (standing(37_447 * GB, 0), standing(37_446 * GB, 0));
-    assert_eq!(of(&just), [Standing::Kept, Standing::Open, Standing::Open]);
-    assert_eq!(of(&nearly), [Standing::Open, Standing::Open, Standing::Open]);
+    assert_eq!(of(&just), [PromiseStatus::Kept, PromiseStatus::Open, PromiseStatus::Open]);
+    assert_eq!(of(&nearly), [PromiseStatus::Open, PromiseStatus::Open, PromiseStatus::Open]);
     assert_eq!((just[0].bits_more, just[0].hours_more), (0.0, Some(0.0)));
     // Ten times as much for the next, at 3.0e13 bits an hour.
     assert!(close(just[1].hours_more.unwrap(), 90.0, 1e-3), "{just:?}");
     let bad = standing(10_000 * GB, 5);
-    assert_eq!(of(&bad), [Standing::Broken, Standing::Broken, Standing::Broken]);
+    assert_eq!(of(&bad), [PromiseStatus::Broken, PromiseStatus::Broken, PromiseStatus::Broken]);
 }
 
 /// Section 4 of the text: 12 000 readings of a file of 2048 MiB "probed data integrity at the level
@@ -225,7 +233,7 @@ fn the_first_sources_night_was_a_tenth_of_what_it_printed() {
     assert!(close(bits(12_000), 2.06e14, 0.01));
     assert!(close(bits(1_200), 2e13, 0.04), "what it calls 2e13");
     let records = [checked(1, 12_000 * 2 * GIB, 61.0)];
-    let pool = Pool::of(&records).unwrap();
+    let pool = Pool::from_records(&records).unwrap();
     let pace = pool.device.bits_per_s().unwrap() / 8e6;
     assert!((115.0..120.0).contains(&pace), "{pace} MB/s");
     let hours = |readings: u64| bits(readings) / pool.device.bits_per_s().unwrap() / 3600.0;
@@ -245,9 +253,9 @@ fn the_first_sources_week_bounds_each_array_and_both() {
     let array = 15_800.0 * 8e9;
     assert!(close(array, 1.3e14, 0.03) && close(2.0 * array, 2.53e14, 0.01));
     let records = [checked(1, 15_800 * GB, 168.0), checked(2, 15_800 * GB, 168.0)];
-    let pool = Pool::of(&records).unwrap();
+    let pool = Pool::from_records(&records).unwrap();
     assert!(close(pool.lost().unwrap().below_per_bit, 1.19e-14, 0.01));
-    assert_eq!(pool.promises()[0].standing, Standing::Open, "3.0e14 would have done");
+    assert_eq!(pool.promises()[0].standing, PromiseStatus::Open, "3.0e14 would have done");
     let binary = 2.0 * 15_800.0 * 8.0 * GIB as f64;
     assert!(close(binary, 2.71e14, 0.01) && rate_upper(0, binary) > 1e-14);
     assert!(rate_upper(0, 3.0e14) < 1e-14, "as printed it would just show it");

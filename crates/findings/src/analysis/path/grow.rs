@@ -1,6 +1,6 @@
 //! Grows the tree of all that data passes from the inventory of a server.
 
-use super::tree::{Kind, Node, Tree};
+use super::tree::{Node, NodeKind, Tree};
 use super::{link, pci};
 use base::value;
 use facts::bandwidth::Bandwidth;
@@ -13,7 +13,7 @@ const APART: f64 = 2.0;
 
 /// Disks or ports that reach memory through the same controller.
 #[derive(Clone, Debug)]
-pub struct Group {
+pub struct ControllerGroup {
     /// Whether these are network ports.
     pub network: bool,
     /// Addresses of the PCI functions that they hang on, each once.
@@ -34,7 +34,7 @@ pub struct Grown {
     /// All parts.
     pub tree: Tree,
     /// Disks first, then ports; in order of the controllers' addresses.
-    pub groups: Vec<Group>,
+    pub groups: Vec<ControllerGroup>,
 }
 
 /// Grows it.
@@ -73,7 +73,7 @@ impl Grown {
     ) {
         let leaf = (leaf.0.to_owned(), leaf.1);
         let address = controller.map(str::to_owned);
-        let same = |group: &&mut Group| group.network == network && group.trunk == trunk;
+        let same = |group: &&mut ControllerGroup| group.network == network && group.trunk == trunk;
         if let Some(group) = self.groups.iter_mut().find(same) {
             group.leaves.push(leaf);
             group.hops.push(hops);
@@ -81,7 +81,7 @@ impl Grown {
             return;
         }
         let name = controller.map_or("", |address| pci::name(server, address));
-        self.groups.push(Group {
+        self.groups.push(ControllerGroup {
             network,
             controllers: address.into_iter().collect(),
             controller: name.to_owned(),
@@ -122,7 +122,7 @@ fn disk(
             false => format!("hop:{}", hop.id),
         };
         let name = hop.name.clone();
-        let place = tree.add(Node { id, name, kind: Kind::Hop, above, capacity, unknown });
+        let place = tree.add(Node { id, name, kind: NodeKind::Hop, above, capacity, unknown });
         above = Some(place);
         places.push(place);
     }
@@ -133,7 +133,7 @@ fn disk(
         (_, other) => format!("the rate of its link ({other}) was not read"),
     };
     let (id, name) = (format!("disk:{}", drive.name), drive.name.clone());
-    let leaf = tree.add(Node { id, name, kind: Kind::Disk, above, capacity: None, unknown });
+    let leaf = tree.add(Node { id, name, kind: NodeKind::Disk, above, capacity: None, unknown });
     (leaf, places)
 }
 
@@ -144,7 +144,7 @@ fn interface(port: &Interface, above: Option<usize>) -> Node {
         None => format!("{} tells no speed", port.name),
     };
     let (id, name) = (format!("port:{}", port.name), port.name.clone());
-    Node { id, name, kind: Kind::Port, above, capacity, unknown }
+    Node { id, name, kind: NodeKind::Port, above, capacity, unknown }
 }
 
 /// From the controller's own link up to the memory of its node, as places in the tree.
@@ -213,7 +213,7 @@ fn memory(server: &Server, bandwidth: Option<&Bandwidth>, node: Option<u32>) -> 
         (_, None) => "the firmware does not say which node the controller is at".to_owned(),
         _ => apart.unwrap_or_else(|| "not measured".to_owned()),
     };
-    Node { id, name, kind: Kind::Memory, above: None, capacity: measured, unknown }
+    Node { id, name, kind: NodeKind::Memory, above: None, capacity: measured, unknown }
 }
 
 /// A name in parts, so that `sda10` stands behind `sda9`, and `sdaa` behind `sdz`.

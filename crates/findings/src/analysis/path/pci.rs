@@ -1,6 +1,6 @@
 //! From a PCI function up to the root: every link that its data passes.
 
-use super::tree::{Kind, Node};
+use super::tree::{Node, NodeKind};
 use facts::inventory::ceiling;
 use facts::inventory::pcie::Pace;
 use facts::inventory::server::{Function, Server};
@@ -63,7 +63,7 @@ fn link(function: &Function, far: Option<&Function>, pace: Pace, own: bool) -> N
         false => format!("PCIe link of the bridge {at}{slot}"),
     };
     let id = format!("pci:{}", port.address);
-    Node { id, name, kind: Kind::Pci, above: None, capacity, unknown }
+    Node { id, name, kind: NodeKind::Pci, above: None, capacity, unknown }
 }
 
 /// What has no link of its own: inside the chipset, on a bus of old, or virtual.
@@ -76,5 +76,5 @@ fn without(function: &Function) -> Node {
     };
     let (id, name) = (format!("pci:{at}"), format!("PCI function {at}"));
     let unknown = unknown.to_owned();
-    Node { id, name, kind: Kind::Pci, above: None, capacity: None, unknown }
+    Node { id, name, kind: NodeKind::Pci, above: None, capacity: None, unknown }
 }

@@ -67,7 +67,7 @@ fn second_source() -> Server {
     }
 }
 
-fn narrowest(path: &DataPath) -> &Part {
+fn narrowest(path: &DataPath) -> &PathPart {
     &path.parts[path.narrowest.unwrap()]
 }
 

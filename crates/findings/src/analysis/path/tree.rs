@@ -4,9 +4,9 @@
 
 use facts::inventory::ceiling::Capacity;
 
-/// What a node is.
+/// What a node of the tree stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum NodeKind {
     /// A disk.
     Disk,
     /// A network port.
@@ -27,7 +27,7 @@ pub struct Node {
     /// For people.
     pub name: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// The next one towards memory; always one that was added before.
     pub above: Option<usize>,
     /// What it can carry.
@@ -120,7 +120,7 @@ mod tests {
             ..Capacity::default()
         });
         let (id, name) = (id.to_owned(), String::new());
-        Node { id, name, kind: Kind::Hop, above, capacity, unknown: String::new() }
+        Node { id, name, kind: NodeKind::Hop, above, capacity, unknown: String::new() }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use serde_json::Value as Json;
 
-use super::verdict::{Cache, Disk, Ground, Storage, Writeback};
+use super::verdict::{Disk, Ground, Storage, WriteCacheMode, Writeback};
 use super::{EARLIER, EarlierCheck};
 use crate::warning;
 use experiment::knob::{self, Settings};
@@ -24,17 +24,17 @@ const GROUP_S: f64 = 5.0;
 const NO_BARRIERS: &[&str] =
     &["nobarrier", "barrier=0", "barrier=none", "barrier=off", "fsync_mode=nobarrier"];
 
-/// What a campaign's inventory tells.
-pub struct Known {
+/// What a campaign's inventory tells of the storage that its trials wrote to.
+pub struct KnownStorage {
     server: Option<Server>,
     targets: Vec<Target>,
     guest: bool,
     checks: Vec<EarlierCheck>,
 }
 
-impl Known {
+impl KnownStorage {
     /// What it tells of storage; nothing of what was kept in another form.
-    pub fn of(inventory: &Json) -> Known {
+    pub fn from_inventory(inventory: &Json) -> KnownStorage {
         let server: Option<Server> =
             inventory.get("server").and_then(|it| serde_json::from_value(it.clone()).ok());
         let targets = inventory["targets"].as_array().into_iter().flatten();
@@ -42,7 +42,7 @@ impl Known {
         let guest = server.as_ref().is_some_and(warning::is_virtual);
         let checks = inventory.get(EARLIER).cloned();
         let checks = checks.and_then(|it| serde_json::from_value(it).ok()).unwrap_or_default();
-        Known { targets: targets.collect(), guest, checks, server }
+        KnownStorage { targets: targets.collect(), guest, checks, server }
     }
 
     /// What was found after earlier cuts of the file system that is mounted there.
@@ -261,10 +261,10 @@ fn ignores_fsync(target: &Target) -> Option<String> {
 }
 
 /// As the kernel has it: `write back`, `write through`, `none`, `write back, no read (daft)`.
-fn cache(text: &str) -> Option<Cache> {
+fn cache(text: &str) -> Option<WriteCacheMode> {
     match text {
-        "write through" | "none" => Some(Cache::Through),
-        _ if text.starts_with("write back") => Some(Cache::Back),
+        "write through" | "none" => Some(WriteCacheMode::Through),
+        _ if text.starts_with("write back") => Some(WriteCacheMode::Back),
         _ => None,
     }
 }
@@ -282,7 +282,8 @@ fn cut_off(devices: &[Device], on: &[String], disk: &str) -> Option<String> {
         }
         seen.push(name.clone());
         let Some(device) = find(&name) else { continue };
-        let through = device.write_cache.as_deref().and_then(cache) == Some(Cache::Through);
+        let through =
+            device.write_cache.as_deref().and_then(cache) == Some(WriteCacheMode::Through);
         if device.kind != Kind::Partition && through && lies_on(device) {
             return Some(name);
         }

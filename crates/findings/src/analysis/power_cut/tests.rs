@@ -150,7 +150,7 @@ const WRITE: &[(&str, &str)] = &[("access", "write"), ("direct", "false")];
 
 fn told(below: &Below, records: &[Record]) -> Vec<Finding> {
     let (inventory, prices) = (below.inventory(), BTreeMap::new());
-    answer(&Asked::new(records, &inventory, &prices))
+    answer(&AnalysisInput::new(records, &inventory, &prices))
 }
 
 fn claim(below: &Below) -> String {
@@ -468,7 +468,7 @@ fn what_a_check_after_a_cut_found_decides() {
     let mut inventory = Below::default().inventory();
     let later = |inventory: &serde_json::Value| {
         let (records, prices) = ([trial(1, WRITE, 1000, 1_000_000)], BTreeMap::new());
-        answer(&Asked::new(&records, inventory, &prices)).remove(0)
+        answer(&AnalysisInput::new(&records, inventory, &prices)).remove(0)
     };
     let earlier = |mount: &str, lost_blocks| {
         json!([EarlierCheck { campaign: 7, mount_point: mount.into(), lost_blocks }])
@@ -500,7 +500,7 @@ fn what_waits_in_memory_is_held_against_the_measured_rate() {
     assert!(whole.contains("takes 100 s at the measured 20.0 MB/s"), "{whole}");
     // Nothing that only read, and nothing simulated, is told of.
     assert_eq!(told(&Below::default(), &[trial(1, &[("engine", "sim")], 20, 1_000_000)]), []);
-    assert_eq!(answer(&Asked::of(&[trial(1, WRITE, 20, 1_000_000)])), []);
+    assert_eq!(answer(&AnalysisInput::from_records(&[trial(1, WRITE, 20, 1_000_000)])), []);
 }
 
 /// A container's files lie on an overlay, whose options are not those of the disk's file system.
@@ -523,7 +523,7 @@ fn options_below_an_overlay_count() {
         inventory["server"]["filesystems"] = json!(usage.into_iter().collect::<Vec<_>>());
         let prices = BTreeMap::new();
         let records = [trial(1, WRITE, 1000, 1_000_000)];
-        answer(&Asked::new(&records, &inventory, &prices)).remove(0).claim
+        answer(&AnalysisInput::new(&records, &inventory, &prices)).remove(0).claim
     };
     assert!(told(Some("rw"), "rw").contains("after fsync none, if sda"));
     assert!(told(Some("rw,nobarrier"), "rw").contains("mounted with nobarrier"));

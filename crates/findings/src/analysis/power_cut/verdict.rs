@@ -3,9 +3,9 @@
 //! Where a fact is missing the answer is that nobody knows, and why. A drive that says what it does
 //! with a flush is believed, and the answer says that it rests on that.
 
-/// How a write cache is.
+/// The mode of a write cache: write back, or write through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cache {
+pub enum WriteCacheMode {
     /// It may hold writes until it is told to flush.
     Back,
     /// What is written is on the medium when the write returns.
@@ -21,9 +21,9 @@ pub struct Disk {
     /// machine's own.
     pub hidden: Option<String>,
     /// What the kernel goes by: where it is written through, no flush is sent.
-    pub kernel: Option<Cache>,
+    pub kernel: Option<WriteCacheMode>,
     /// What the drive itself has.
-    pub own: Option<Cache>,
+    pub own: Option<WriteCacheMode>,
     /// Whether the drive says that its cache outlives a power cut.
     pub protected: Option<bool>,
     /// The device above it that passes no flush on.
@@ -138,16 +138,16 @@ impl Fate {
 
 /// What a power cut takes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Verdict {
+pub struct PowerCutVerdict {
     /// Of writes that fsync made safe.
     pub flushed: Fate,
     /// Of writes that no fsync followed.
     pub unflushed: Fate,
 }
 
-impl Verdict {
+impl PowerCutVerdict {
     /// Whether it takes more than that `other` says.
-    pub fn is_worse_than(&self, other: &Verdict) -> bool {
+    pub fn is_worse_than(&self, other: &PowerCutVerdict) -> bool {
         let worse = |one: &Fate, other: &Fate| one.order() > other.order();
         worse(&self.flushed, &other.flushed)
             || (self.flushed.order() == other.flushed.order()
@@ -156,14 +156,14 @@ impl Verdict {
 }
 
 /// What a power cut takes of what was written to this storage.
-pub fn judge(storage: &Storage) -> Verdict {
+pub fn judge(storage: &Storage) -> PowerCutVerdict {
     let below = below(storage);
     let unflushed = unflushed(storage, &below);
     let flushed = match storage.ignores_fsync {
         Some(_) => unflushed.clone(),
         None => below,
     };
-    Verdict { flushed, unflushed }
+    PowerCutVerdict { flushed, unflushed }
 }
 
 /// What becomes of writes that the file system has flushed.
@@ -189,14 +189,16 @@ fn of_disk(disk: &Disk, no_barriers: Option<&str>) -> Fate {
         return Fate::Kept { trusting: false };
     }
     let cache = disk.own.or(disk.kernel);
-    let unsent = unsent(disk, no_barriers).filter(|_| cache == Some(Cache::Back));
+    let unsent = unsent(disk, no_barriers).filter(|_| cache == Some(WriteCacheMode::Back));
     match (&disk.hidden, cache, unsent) {
         (Some(why), _, None) => Fate::Unknown(why.clone()),
         (Some(why), _, Some(unsent)) => Fate::Unknown(format!("{unsent}, and {why}")),
         (None, None, _) => Fate::Unknown(format!("whether {name} has a write cache is not known")),
-        (None, Some(Cache::Through), _) => Fate::Kept { trusting: disk.own.is_none() },
-        (None, Some(Cache::Back), None) => Fate::Kept { trusting: true },
-        (None, Some(Cache::Back), Some(why)) => Fate::LostWithCache(vec![name.clone()], why),
+        (None, Some(WriteCacheMode::Through), _) => Fate::Kept { trusting: disk.own.is_none() },
+        (None, Some(WriteCacheMode::Back), None) => Fate::Kept { trusting: true },
+        (None, Some(WriteCacheMode::Back), Some(why)) => {
+            Fate::LostWithCache(vec![name.clone()], why)
+        }
     }
 }
 
@@ -206,7 +208,7 @@ fn unsent(disk: &Disk, no_barriers: Option<&str>) -> Option<String> {
     match (no_barriers, &disk.cut_off_by, disk.kernel) {
         (Some(option), ..) => Some(format!("it is mounted with {option}")),
         (None, Some(by), _) => Some(format!("{by} passes none on")),
-        (None, None, Some(Cache::Through)) => {
+        (None, None, Some(WriteCacheMode::Through)) => {
             Some(format!("the kernel was told that {name} has no cache"))
         }
         (None, None, _) => None,

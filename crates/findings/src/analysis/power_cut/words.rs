@@ -1,7 +1,7 @@
 //! Verdicts on a power cut in words: at most 25 in a sentence, and 40 in all.
 
 use super::doubt::Doubt;
-use super::verdict::{Bound, Cache, Fate, Ground, Storage, Verdict, drain_s};
+use super::verdict::{Bound, Fate, Ground, PowerCutVerdict, Storage, WriteCacheMode, drain_s};
 use crate::analysis::words;
 use base::value::{bytes, duration, shell_words, throughput_short};
 
@@ -31,7 +31,7 @@ impl Written {
 }
 
 /// The verdict in one or two sentences.
-pub fn claim(of: &Verdict, written: Written, storage: &Storage) -> String {
+pub fn claim(of: &PowerCutVerdict, written: Written, storage: &Storage) -> String {
     if of.flushed == Fate::LostAll {
         return "A power cut loses all that was written here: the files are this machine's memory."
             .to_owned();
@@ -56,7 +56,7 @@ pub fn claim(of: &Verdict, written: Written, storage: &Storage) -> String {
     }
 }
 
-fn of_both(of: &Verdict, noun: &str, storage: &Storage) -> String {
+fn of_both(of: &PowerCutVerdict, noun: &str, storage: &Storage) -> String {
     if let (Some(by), Fate::Lost(s, bound)) = (&storage.ignores_fsync, &of.flushed) {
         return format!("A power cut loses {}, after fsync too: {by}.", last(*s, *bound, noun));
     }
@@ -202,9 +202,9 @@ const DISKS_TOLD: usize = 3;
 
 fn of_disk(disk: &super::verdict::Disk) -> Vec<String> {
     let name = &disk.name;
-    let word = |cache: Cache| match cache {
-        Cache::Back => "write back",
-        Cache::Through => "write through",
+    let word = |cache: WriteCacheMode| match cache {
+        WriteCacheMode::Back => "write back",
+        WriteCacheMode::Through => "write through",
     };
     let kernel =
         disk.kernel.map(|it| format!("/sys/block/{name}/queue/write_cache = {}", word(it)));
@@ -252,7 +252,7 @@ fn of_writeback(storage: &Storage) -> Vec<String> {
 
 /// What to do, and what to type; `directory` is one that was measured.
 pub fn next(
-    of: &Verdict,
+    of: &PowerCutVerdict,
     doubted: bool,
     storage: &Storage,
     directory: Option<&str>,

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Finding, Row};
+use super::{Finding, ReportedRow};
 use base::value::Value;
 use experiment::knob::{self, Scope, Settings, find};
 use experiment::measurement::reported::{Bound, ReportedPath};
@@ -47,7 +47,7 @@ fn ends_word(text: &str) -> bool {
 
 /// One figure of one row.
 #[derive(Clone, Copy)]
-struct Point<'a> {
+struct ReportedPoint<'a> {
     number: u32,
     settings: &'a Settings,
     way: ReportedPath,
@@ -56,7 +56,7 @@ struct Point<'a> {
     value: f64,
 }
 
-impl Point<'_> {
+impl ReportedPoint<'_> {
     fn label(&self) -> &str {
         self.settings.get(knob::LABEL).unwrap_or_default()
     }
@@ -68,18 +68,18 @@ type Context = Vec<(&'static str, Value)>;
 /// The levels of a knob in one context.
 struct Arm<'a> {
     context: Context,
-    levels: Vec<(Value, Point<'a>)>,
+    levels: Vec<(Value, ReportedPoint<'a>)>,
 }
 
 /// Arms that are told together.
-struct Group<'a> {
+struct ContrastGroup<'a> {
     figure: &'a str,
     knob: &'static str,
     arms: Vec<Arm<'a>>,
 }
 
 /// What the rows tell by themselves: curves and contrasts.
-pub fn findings(rows: &[Row<'_>]) -> Vec<Finding> {
+pub fn findings(rows: &[ReportedRow<'_>]) -> Vec<Finding> {
     let mut figures: Vec<&str> = Vec::new();
     for figure in rows.iter().flat_map(|row| &row.reported.figures) {
         if more_is_better(&figure.name).is_some() && !figures.contains(&figure.name.as_str()) {
@@ -100,11 +100,11 @@ pub fn findings(rows: &[Row<'_>]) -> Vec<Finding> {
 }
 
 /// What has a value of that figure; of a bound it is not known what it bounds.
-fn points<'a>(rows: &[Row<'a>], name: &str) -> Vec<Point<'a>> {
-    let point = |row: &Row<'a>| {
+fn points<'a>(rows: &[ReportedRow<'a>], name: &str) -> Vec<ReportedPoint<'a>> {
+    let point = |row: &ReportedRow<'a>| {
         let figure = row.reported.figure(name)?;
         let told = matches!(figure.bound, Bound::Exact | Bound::About) && figure.value > 0.0;
-        told.then_some(Point {
+        told.then_some(ReportedPoint {
             number: row.number,
             settings: row.settings,
             way: row.reported.way,
@@ -123,7 +123,7 @@ fn without(settings: &Settings, knobs: &[&str]) -> Context {
 }
 
 /// Contrasts in one knob that is told in all rows, everything else being the same.
-fn groups<'a>(points: &[Point<'a>], figure: &'a str) -> Vec<Group<'a>> {
+fn groups<'a>(points: &[ReportedPoint<'a>], figure: &'a str) -> Vec<ContrastGroup<'a>> {
     let mut knobs: Vec<&'static str> = Vec::new();
     for (name, _) in points.iter().flat_map(|point| point.settings.iter()) {
         if name != LABEL && !knobs.contains(&name) {
@@ -142,14 +142,14 @@ fn groups<'a>(points: &[Point<'a>], figure: &'a str) -> Vec<Group<'a>> {
             let whose = format!("{}/{:?}", first.label(), first.way);
             together.entry((whose, places.join(", "))).or_default().push(arm);
         }
-        groups.extend(together.into_values().map(|arms| Group { figure, knob, arms }));
+        groups.extend(together.into_values().map(|arms| ContrastGroup { figure, knob, arms }));
     }
     groups
 }
 
 /// Rows that differ in `knob` alone, with two levels or more of it. Where a level is told twice
 /// the first row stands.
-fn arms<'a>(points: &[Point<'a>], knob: &'static str) -> Vec<Arm<'a>> {
+fn arms<'a>(points: &[ReportedPoint<'a>], knob: &'static str) -> Vec<Arm<'a>> {
     let mut arms: Vec<(Context, ReportedPath, &str, Arm<'a>)> = Vec::new();
     for point in points {
         let Some(level) = point.settings.named(knob) else { continue };
@@ -185,8 +185,8 @@ fn asked(settings: &Settings) -> Context {
 }
 
 /// Machines of one table that were asked the same, each once: best first.
-fn rankings<'a>(points: &[Point<'a>]) -> Vec<Vec<Point<'a>>> {
-    let mut tables: Vec<(Context, &str, Vec<Point<'a>>)> = Vec::new();
+fn rankings<'a>(points: &[ReportedPoint<'a>]) -> Vec<Vec<ReportedPoint<'a>>> {
+    let mut tables: Vec<(Context, &str, Vec<ReportedPoint<'a>>)> = Vec::new();
     for point in points.iter().filter(|point| !point.label().is_empty()) {
         let load = asked(point.settings);
         match tables.iter_mut().find(|(of, place, _)| *of == load && *place == point.place) {
@@ -194,8 +194,8 @@ fn rankings<'a>(points: &[Point<'a>]) -> Vec<Vec<Point<'a>>> {
             None => tables.push((load, point.place, vec![*point])),
         }
     }
-    let once = |ranked: &Vec<Point<'_>>| {
-        let mut labels: Vec<&str> = ranked.iter().map(Point::label).collect();
+    let once = |ranked: &Vec<ReportedPoint<'_>>| {
+        let mut labels: Vec<&str> = ranked.iter().map(ReportedPoint::label).collect();
         labels.sort_unstable();
         labels.dedup();
         labels.len() == ranked.len() && (3..=RANKED_MAX).contains(&ranked.len())
@@ -204,7 +204,7 @@ fn rankings<'a>(points: &[Point<'a>]) -> Vec<Vec<Point<'a>>> {
 }
 
 /// Two machines, or a machine with a layer and without: rows of both in the same contexts.
-struct Pair<'a> {
+struct MachinePair<'a> {
     /// The knob that is named: the label, or the layer.
     knob: &'static str,
     /// What else differs, told of both.
@@ -212,14 +212,14 @@ struct Pair<'a> {
     /// What is told of one only.
     told_of_one: Vec<&'static str>,
     /// One and the other, by context.
-    both: Vec<(Context, Point<'a>, Point<'a>)>,
+    both: Vec<(Context, ReportedPoint<'a>, ReportedPoint<'a>)>,
 }
 
 /// Machines that were asked the same in two contexts or more. What they are made of rides along,
 /// unless one of them was measured with several levels of it: then it has to be the same.
-fn machines<'a>(points: &[Point<'a>]) -> Vec<Pair<'a>> {
+fn machines<'a>(points: &[ReportedPoint<'a>]) -> Vec<MachinePair<'a>> {
     let mut labels: Vec<&str> = Vec::new();
-    let mut of_label: BTreeMap<&str, Vec<Point<'a>>> = BTreeMap::new();
+    let mut of_label: BTreeMap<&str, Vec<ReportedPoint<'a>>> = BTreeMap::new();
     for point in points.iter().filter(|point| !point.label().is_empty()) {
         let known = of_label.entry(point.label()).or_default();
         if known.is_empty() {
@@ -234,7 +234,7 @@ fn machines<'a>(points: &[Point<'a>]) -> Vec<Pair<'a>> {
     for (at, one) in labels.iter().enumerate() {
         for other in &labels[at + 1..] {
             for way in [ReportedPath::Disks, ReportedPath::Network] {
-                let of = |label: &str| -> Vec<Point<'a>> {
+                let of = |label: &str| -> Vec<ReportedPoint<'a>> {
                     of_label[label].iter().filter(|it| it.way == way).copied().collect()
                 };
                 let (a, b) = (of(one), of(other));
@@ -248,23 +248,23 @@ fn machines<'a>(points: &[Point<'a>]) -> Vec<Pair<'a>> {
 }
 
 /// Whether rows of one machine differ in that knob.
-fn varies(points: &[Point<'_>], name: &str) -> bool {
-    let level = |point: &Point<'_>| point.settings.named(name).cloned();
+fn varies(points: &[ReportedPoint<'_>], name: &str) -> bool {
+    let level = |point: &ReportedPoint<'_>| point.settings.named(name).cloned();
     points.iter().any(|point| level(point) != level(&points[0]))
 }
 
 /// Rows of `a` and `b` that are the same in all that does not ride along.
 fn pair<'a>(
     knob: &'static str,
-    a: &[Point<'a>],
-    b: &[Point<'a>],
+    a: &[ReportedPoint<'a>],
+    b: &[ReportedPoint<'a>],
     riding: &dyn Fn(&str) -> bool,
-) -> Option<Pair<'a>> {
-    let key = |point: &Point<'_>| -> Context {
+) -> Option<MachinePair<'a>> {
+    let key = |point: &ReportedPoint<'_>| -> Context {
         let kept = point.settings.iter().filter(|(name, _)| *name != knob && !riding(name));
         kept.map(|(name, value)| (name, value.clone())).collect()
     };
-    let both: Vec<(Context, Point<'a>, Point<'a>)> = a
+    let both: Vec<(Context, ReportedPoint<'a>, ReportedPoint<'a>)> = a
         .iter()
         .filter_map(|one| {
             let context = key(one);
@@ -283,17 +283,17 @@ fn pair<'a>(
     }
     let more = other.settings.iter().filter(|(name, _)| *name != knob);
     told_of_one.extend(more.map(|(name, _)| name).filter(|it| one.settings.named(it).is_none()));
-    Some(Pair { knob, besides, told_of_one, both })
+    Some(MachinePair { knob, besides, told_of_one, both })
 }
 
 /// What a RAID over others brought: rows with one against rows of the same machine and controllers
 /// without, also where one more knob differs that only those with it have several levels of.
-fn layers<'a>(points: &[Point<'a>]) -> Vec<Pair<'a>> {
-    let has = |point: &&Point<'_>| point.settings.named(LAYER).is_some();
-    let (with, plain): (Vec<Point<'a>>, Vec<Point<'a>>) =
+fn layers<'a>(points: &[ReportedPoint<'a>]) -> Vec<MachinePair<'a>> {
+    let has = |point: &&ReportedPoint<'_>| point.settings.named(LAYER).is_some();
+    let (with, plain): (Vec<ReportedPoint<'a>>, Vec<ReportedPoint<'a>>) =
         points.iter().filter(|it| it.way == ReportedPath::Disks).partition(|point| has(point));
     // A series of rows with the layer, by everything but what contexts may vary.
-    let mut series: Vec<(Context, Vec<Point<'a>>)> = Vec::new();
+    let mut series: Vec<(Context, Vec<ReportedPoint<'a>>)> = Vec::new();
     for point in with {
         let of = without(point.settings, &["streams"]);
         match series.iter_mut().find(|(known, _)| *known == of) {
@@ -303,11 +303,11 @@ fn layers<'a>(points: &[Point<'a>]) -> Vec<Pair<'a>> {
     }
     let mut pairs = Vec::new();
     for (of, layered) in &series {
-        let same = |point: &&Point<'_>| {
+        let same = |point: &&ReportedPoint<'_>| {
             point.label() == layered[0].label()
                 && point.settings.get(knob::CARD) == layered[0].settings.get(knob::CARD)
         };
-        let alone: Vec<Point<'a>> = plain.iter().filter(same).copied().collect();
+        let alone: Vec<ReportedPoint<'a>> = plain.iter().filter(same).copied().collect();
         let several = |name: &str| {
             let level = of.iter().find(|(known, _)| *known == name).map(|(_, value)| value);
             let other = series.iter().any(|(known, _)| {
@@ -316,7 +316,8 @@ fn layers<'a>(points: &[Point<'a>]) -> Vec<Pair<'a>> {
             other && !varies(&alone, name)
         };
         let one_sided = |name: &str| {
-            let told = |all: &[Point<'_>]| all.iter().any(|it| it.settings.named(name).is_some());
+            let told =
+                |all: &[ReportedPoint<'_>]| all.iter().any(|it| it.settings.named(name).is_some());
             is_made_of(name) && (!told(layered) || !told(&alone))
         };
         let riding = |name: &str| several(name) || one_sided(name);

@@ -4,8 +4,8 @@
 //! as the machine's firmware numbers it. Where that leaves several, there is no way,
 //! and nothing is judged.
 
-use super::Row;
-use super::judge::{Kind, Part};
+use super::ReportedRow;
+use super::judge::{PathPartKind, ReportedPathPart};
 use crate::analysis::path::{self, DataPath, Paths};
 use experiment::knob;
 use experiment::measurement::reported::ReportedPath;
@@ -42,7 +42,7 @@ impl Machine {
     }
 
     /// The way that the bytes of `row` took; `None` when several could be meant, or none.
-    pub fn way(&self, row: &Row<'_>) -> Option<&DataPath> {
+    pub fn way(&self, row: &ReportedRow<'_>) -> Option<&DataPath> {
         match row.reported.way {
             ReportedPath::Disks => self.of_disks(row.disks()?),
             ReportedPath::Network => self.of_slot(row.settings.get(knob::SLOT).unwrap_or_default()),
@@ -100,10 +100,10 @@ impl Machine {
     pub fn parts(
         &self,
         path: &DataPath,
-        row: &Row<'_>,
+        row: &ReportedRow<'_>,
         one: Option<(f64, f64)>,
         carried: Option<f64>,
-    ) -> Vec<Part> {
+    ) -> Vec<ReportedPathPart> {
         let mut parts = Vec::new();
         let used = row.disks().filter(|_| row.reported.way == ReportedPath::Disks);
         if let Some(disks) = used {
@@ -126,13 +126,13 @@ impl Machine {
         parts
     }
 
-    fn held(&self, part: &path::Part, carried: Option<f64>) -> Part {
+    fn held(&self, part: &path::PathPart, carried: Option<f64>) -> ReportedPathPart {
         let kind = match part.kind {
-            "ports" => Kind::Port,
-            "memory" => Kind::Memory,
-            _ => Kind::Link,
+            "ports" => PathPartKind::Port,
+            "memory" => PathPartKind::Memory,
+            _ => PathPartKind::Link,
         };
-        let mut held = Part {
+        let mut held = ReportedPathPart {
             name: part.name.clone(),
             kind,
             carries: part.encoded_bytes_per_s.map(|rate| (rate, rate)),
@@ -141,7 +141,7 @@ impl Machine {
             derivation: part.derivation.clone(),
             carried,
         };
-        if let (Kind::Memory, None, Some(peak)) = (kind, held.carries, self.memory_peak()) {
+        if let (PathPartKind::Memory, None, Some(peak)) = (kind, held.carries, self.memory_peak()) {
             held.carries = Some((peak / 2.0, peak));
             held.derivation =
                 "its channels' nominal rate, of which copying gets half or more".into();
@@ -171,12 +171,12 @@ impl Machine {
         Some(format!("x{} PCIe {generation} link of {called}{slot}", pace.lanes))
     }
 
-    fn controller(&self, path: &DataPath) -> Part {
+    fn controller(&self, path: &DataPath) -> ReportedPathPart {
         let called = self.called(path).map_or(String::new(), |called| format!(" {called}"));
         let name = format!("the controller{called}");
-        Part {
+        ReportedPathPart {
             name,
-            kind: Kind::Controller,
+            kind: PathPartKind::Controller,
             carries: None,
             left: None,
             each: false,
@@ -194,11 +194,11 @@ fn generation(gt_per_s: f64) -> Option<&'static str> {
 }
 
 /// `disks` of them, by what one alone was reported to deliver.
-fn of_disks(disks: usize, one: Option<(f64, f64)>) -> Part {
+fn of_disks(disks: usize, one: Option<(f64, f64)>) -> ReportedPathPart {
     let all = disks as f64;
-    Part {
+    ReportedPathPart {
         name: if disks == 1 { "the disk".to_owned() } else { format!("the {disks} disks") },
-        kind: Kind::Disks,
+        kind: PathPartKind::Disks,
         carries: one.map(|(least, most)| (least * all, most * all)),
         left: None,
         each: true,
@@ -211,15 +211,15 @@ fn of_disks(disks: usize, one: Option<(f64, f64)>) -> Part {
 }
 
 /// Links of which each disk has its own, as many as disks were read.
-fn each(part: &path::Part, disks: usize, all: usize) -> Part {
+fn each(part: &path::PathPart, disks: usize, all: usize) -> ReportedPathPart {
     let share = disks as f64 / all.max(1) as f64;
-    Part {
+    ReportedPathPart {
         name: if disks == 1 {
             "its link".to_owned()
         } else {
             format!("the {disks} links of the disks")
         },
-        kind: Kind::Link,
+        kind: PathPartKind::Link,
         carries: part.encoded_bytes_per_s.map(|rate| (rate * share, rate * share)),
         left: part.bytes_per_s.map(|rate| rate * share),
         each: true,

@@ -1,7 +1,7 @@
 //! The claims about reported throughputs, in words.
 
-use super::judge::{FULL, Kind, Part, Reason, Standing, Verdict};
-use super::{Case, Finding, QUESTION, Row};
+use super::judge::{FULL, PartSaturation, PathPartKind, PathVerdict, ReportedPathPart, WhyNotFull};
+use super::{Case, Finding, QUESTION, ReportedRow};
 use base::value;
 use experiment::knob;
 use experiment::measurement::reported::ReportedPath;
@@ -11,7 +11,7 @@ use facts::inventory::ceiling;
 const MORE: f64 = 0.05;
 
 /// The throughput of a row with what its author said of it: `about 852 MB/s`.
-pub fn rate(row: &Row<'_>) -> String {
+pub fn rate(row: &ReportedRow<'_>) -> String {
     let Some((figure, _)) = row.reported.rate() else { return String::new() };
     let rate = match row.reported.way {
         ReportedPath::Network => bits(figure.value),
@@ -21,7 +21,7 @@ pub fn rate(row: &Row<'_>) -> String {
 }
 
 /// `About 852 MB/s from 5 disks in x4, reported by A and B, 2010 (section 3.3)`.
-pub fn lead(row: &Row<'_>, machine: Option<&str>) -> String {
+pub fn lead(row: &ReportedRow<'_>, machine: Option<&str>) -> String {
     let disks = row.disks().map_or("disks".to_owned(), |disks| format!("{disks} disks"));
     let what = match row.reported.way {
         ReportedPath::Network => format!(
@@ -42,12 +42,13 @@ pub fn lead(row: &Row<'_>, machine: Option<&str>) -> String {
 
 /// `24 throughputs from disks, 39.0 MB/s to 60.0 MB/s, reported by A and
 /// B, 2010 (table 2)`, of rows that stand in one place.
-pub fn lead_of_several(rows: &[&Row<'_>]) -> String {
-    let by_rate = |a: &&&Row<'_>, b: &&&Row<'_>| {
-        let of = |row: &Row<'_>| row.reported.rate().map_or(0.0, |(figure, _)| figure.value);
+pub fn lead_of_several(rows: &[&ReportedRow<'_>]) -> String {
+    let by_rate = |a: &&&ReportedRow<'_>, b: &&&ReportedRow<'_>| {
+        let of =
+            |row: &ReportedRow<'_>| row.reported.rate().map_or(0.0, |(figure, _)| figure.value);
         of(a).total_cmp(&of(b))
     };
-    let told = |row: Option<&&Row<'_>>| row.map_or(String::new(), |row| rate(row));
+    let told = |row: Option<&&ReportedRow<'_>>| row.map_or(String::new(), |row| rate(row));
     let (least, most) = (told(rows.iter().min_by(by_rate)), told(rows.iter().max_by(by_rate)));
     let source = rows
         .first()
@@ -56,7 +57,7 @@ pub fn lead_of_several(rows: &[&Row<'_>]) -> String {
 }
 
 /// ` with cpu-pinning 1-3`, where the row says.
-fn pinned(row: &Row<'_>) -> String {
+fn pinned(row: &ReportedRow<'_>) -> String {
     match row.settings.get(knob::CPU_PINNING) {
         "" => String::new(),
         "none" => " without pinning".to_owned(),
@@ -69,21 +70,21 @@ pub fn finding(case: &Case<'_>, cases: &[Case<'_>]) -> Finding {
     let lead = lead(case.row, Some(&case.machine.name));
     let authors = authors(case.row);
     let (limit, claim, details, advice) = match &case.verdict {
-        Verdict::Held(place) => {
+        PathVerdict::Held(place) => {
             let part = &case.parts[*place];
             let ((told, why), cleared) = (held(part, case), cleared(case));
             let lifted = lifted(case, cases);
             let claim = format!("{lead}. Held by {told}.");
             (limit(part.kind), claim, vec![why, cleared, lifted, authors], advice(case, part))
         }
-        Verdict::NotThisWay(place) => {
+        PathVerdict::NotThisWay(place) => {
             let part = &case.parts[*place];
             let claim =
                 format!("{lead}. That is more than {} can carry ({}).", part.name, carries(part));
             let other = "so this machine or this way is not the one that was measured";
             ("unknown", claim, vec![other.to_owned()], None)
         }
-        Verdict::Unknown(suspects) => {
+        PathVerdict::Unknown(suspects) => {
             let (cleared, lifted) = (cleared(case), lifted(case, cases));
             let told = suspected(case, suspects, cases);
             let claim = format!("{lead}. What held it is not known.");
@@ -98,18 +99,18 @@ pub fn finding(case: &Case<'_>, cases: &[Case<'_>]) -> Finding {
     Finding { limit: Some(limit.to_owned()), advice, ..finding }
 }
 
-fn limit(kind: Kind) -> &'static str {
+fn limit(kind: PathPartKind) -> &'static str {
     match kind {
-        Kind::Disks => "device",
-        Kind::Port => "network",
-        Kind::Link => "link",
-        Kind::Controller => "controller",
-        Kind::Memory => "memory",
+        PathPartKind::Disks => "device",
+        PathPartKind::Port => "network",
+        PathPartKind::Link => "link",
+        PathPartKind::Controller => "controller",
+        PathPartKind::Memory => "memory",
     }
 }
 
 /// `the PCIe link of 0000:03:00.0, of whose 1000 MB/s it is 85 %`, and by what reckoning.
-fn held(part: &Part, case: &Case<'_>) -> (String, String) {
+fn held(part: &ReportedPathPart, case: &Case<'_>) -> (String, String) {
     let rate = case.load.bytes_per_s;
     let left = part.left.filter(|left| part.carries.is_some_and(|(least, _)| *left < least));
     let left = left.map_or(String::new(), |left| {
@@ -120,7 +121,7 @@ fn held(part: &Part, case: &Case<'_>) -> (String, String) {
     (told, format!("{left}{}", part.derivation))
 }
 
-fn the(part: &Part) -> String {
+fn the(part: &ReportedPathPart) -> String {
     match part.name.starts_with("the ") || part.name.starts_with("its ") {
         true => part.name.clone(),
         false => format!("the {}", part.name),
@@ -128,10 +129,10 @@ fn the(part: &Part) -> String {
 }
 
 /// `1000 MB/s`, `1000 to 1250 MB/s`.
-fn carries(part: &Part) -> String {
+fn carries(part: &ReportedPathPart) -> String {
     match (part.carries, part.kind) {
         (None, _) => "unknown rate".to_owned(),
-        (Some((least, _)), Kind::Port) => bits(least),
+        (Some((least, _)), PathPartKind::Port) => bits(least),
         (Some((least, most)), _) if least < most => {
             format!("{} to {}", value::significant(least / 1e6), megabytes(most))
         }
@@ -140,7 +141,7 @@ fn carries(part: &Part) -> String {
 }
 
 /// `85 %`, `69 % to 86 %`.
-fn shares(part: &Part, rate: f64) -> String {
+fn shares(part: &ReportedPathPart, rate: f64) -> String {
     match part.shares(rate) {
         None => "an unknown share".to_owned(),
         Some((least, most)) if most - least > 0.005 => {
@@ -154,18 +155,18 @@ fn shares(part: &Part, rate: f64) -> String {
 fn cleared(case: &Case<'_>) -> String {
     let rate = case.load.bytes_per_s;
     let told = case.parts.iter().zip(&case.standings).filter_map(|(part, standing)| {
-        let Standing::Clear(reason) = standing else { return None };
+        let PartSaturation::Clear(reason) = standing else { return None };
         let share = part.carries.map(|_| format!("{} of {}", shares(part, rate), carries(part)));
         let more = "more of them brought no more";
         Some(match (reason, share) {
-            (Reason::MoreDidNotHelp, Some(share)) => format!("{} ({share}; {more})", the(part)),
-            (Reason::MoreDidNotHelp, None) => format!("{} ({more})", the(part)),
-            (Reason::CarriedMore, share) => {
+            (WhyNotFull::MoreDidNotHelp, Some(share)) => format!("{} ({share}; {more})", the(part)),
+            (WhyNotFull::MoreDidNotHelp, None) => format!("{} ({more})", the(part)),
+            (WhyNotFull::CarriedMore, share) => {
                 let carried = megabytes(part.carried.unwrap_or_default());
                 let share = share.unwrap_or_default();
                 format!("{} ({share}, but {carried} went through at another time)", the(part))
             }
-            (Reason::Share, share) => format!("{} ({})", the(part), share.unwrap_or_default()),
+            (WhyNotFull::Share, share) => format!("{} ({})", the(part), share.unwrap_or_default()),
         })
     });
     let told: Vec<String> = told.collect();
@@ -173,7 +174,7 @@ fn cleared(case: &Case<'_>) -> String {
 }
 
 fn suspected(case: &Case<'_>, suspects: &[usize], cases: &[Case<'_>]) -> String {
-    let full = |place: &usize| !matches!(case.standings[*place], Standing::Unknown);
+    let full = |place: &usize| !matches!(case.standings[*place], PartSaturation::Unknown);
     if let [first, rest @ ..] = suspects {
         let why = match full(first) {
             true => format!("{} used", shares(&case.parts[*first], case.load.bytes_per_s)),
@@ -216,11 +217,12 @@ fn more(case: &Case<'_>, other: &Case<'_>) -> bool {
 /// The link that is named, or is the first suspect for being full.
 fn named(case: &Case<'_>) -> Option<usize> {
     let place = match &case.verdict {
-        Verdict::Held(place) => *place,
-        Verdict::Unknown(suspects) => *suspects.first()?,
-        Verdict::NotThisWay(_) => return None,
+        PathVerdict::Held(place) => *place,
+        PathVerdict::Unknown(suspects) => *suspects.first()?,
+        PathVerdict::NotThisWay(_) => return None,
     };
-    let full = case.standings[place] == Standing::Full && case.parts[place].kind == Kind::Link;
+    let full = case.standings[place] == PartSaturation::Full
+        && case.parts[place].kind == PathPartKind::Link;
     full.then_some(place)
 }
 
@@ -246,7 +248,8 @@ fn compared<'a>(
             && other.row.disks() >= case.row.disks()
             && other.machine.name != case.machine.name
             && identity(other).is_some_and(|card| Some(card) == identity(case));
-        let own = other.parts.iter().skip_while(|part| part.kind != Kind::Controller).nth(1)?;
+        let own =
+            other.parts.iter().skip_while(|part| part.kind != PathPartKind::Controller).nth(1)?;
         let (least, _) = own.carries?;
         (same && least > carried? * (1.0 + MORE)).then_some((other, least))
     };
@@ -272,7 +275,7 @@ fn lifted(case: &Case<'_>, cases: &[Case<'_>]) -> String {
 }
 
 /// What the authors themselves say of it.
-fn authors(row: &Row<'_>) -> String {
+fn authors(row: &ReportedRow<'_>) -> String {
     let said = row.notes.iter().filter(|note| note.kind.starts_with("authors-"));
     said.map(|note| format!(" {}.", capital(&note.text))).collect()
 }
@@ -284,9 +287,9 @@ pub fn capital(text: &str) -> String {
 }
 
 /// What would lift it, by what both ends of the link could do.
-fn advice(case: &Case<'_>, part: &Part) -> Option<String> {
+fn advice(case: &Case<'_>, part: &ReportedPathPart) -> Option<String> {
     match part.kind {
-        Kind::Link if !part.each => {
+        PathPartKind::Link if !part.each => {
             let card = case.machine.function(case.path.controllers.first()?)?;
             let link = card.link?;
             let (now, max) = (link.current?, link.max?);
@@ -301,11 +304,11 @@ fn advice(case: &Case<'_>, part: &Part) -> Option<String> {
                 )
             })
         }
-        Kind::Controller => Some(
+        PathPartKind::Controller => Some(
             "put another controller into the same slot: if the level moves, it was the controller"
                 .to_owned(),
         ),
-        Kind::Disks => Some("add disks, or faster ones".to_owned()),
+        PathPartKind::Disks => Some("add disks, or faster ones".to_owned()),
         _ => None,
     }
 }

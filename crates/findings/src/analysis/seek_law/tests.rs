@@ -43,7 +43,7 @@ fn the_planted_law_lies_within_its_intervals() {
         let planted =
             [("access", access), ("sim-service-time", &service), ("sim-stream-rate", &stream)];
         let records = records(&planted, seed);
-        let found = laws(&Asked::of(&records)).remove(0);
+        let found = laws(&AnalysisInput::from_records(&records)).remove(0);
         let Some(law) = found.law else {
             refused += 1;
             continue;
@@ -65,13 +65,13 @@ fn what_was_in_flight_is_taken_into_account() {
     let disk =
         [("sim-service-time", "2ms"), ("sim-stream-rate", "200MB/s"), ("sim-trial-noise", "0")];
     let records = records(&[&disk[..], &[("streams", "4"), ("sim-noise", "0.01")]].concat(), 1);
-    let found = &laws(&Asked::of(&records))[0];
+    let found = &laws(&AnalysisInput::from_records(&records))[0];
     let law = found.law.unwrap();
     assert_eq!(found.in_flight, 4.0);
     assert!((law.latency_ns.value / 2e6 - 1.0).abs() < 0.02, "{law:?}");
     let bandwidth = law.bandwidth_bytes_per_s.at().unwrap().value;
     assert!((bandwidth / 800e6 - 1.0).abs() < 0.02, "{law:?}");
-    let claim = answer(&Asked::of(&records))[0].whole();
+    let claim = answer(&AnalysisInput::from_records(&records))[0].whole();
     assert!(claim.contains("costs 2.0") && claim.contains("4 in flight."), "{claim}");
     assert!(claim.contains("Half of that is reached with blocks of 39"), "{claim}");
 }
@@ -80,7 +80,7 @@ fn turning_of(rpm: u64, service: &str, access: &str) -> (Option<Turning>, String
     let disk = [("sim-service-time", service), ("sim-stream-rate", "100MB/s"), ("access", access)];
     let records = records(&disk, 1);
     let inventory: Json = json!({"server": {"drives": [{"name": "sim0", "rpm": rpm}]}});
-    let asked = Asked { inventory: &inventory, ..Asked::of(&records) };
+    let asked = AnalysisInput { inventory: &inventory, ..AnalysisInput::from_records(&records) };
     (laws(&asked).remove(0).turning, answer(&asked).remove(0).whole())
 }
 
@@ -113,9 +113,9 @@ fn what_does_not_follow_the_law_gets_no_numbers() {
                 record.outcome = other.outcome.clone();
             }
         }
-        let found = &laws(&Asked::of(&records))[0];
+        let found = &laws(&AnalysisInput::from_records(&records))[0];
         assert_eq!(found.law, None, "seed {seed}");
-        let claim = answer(&Asked::of(&records))[0].whole();
+        let claim = answer(&AnalysisInput::from_records(&records))[0].whole();
         assert!(claim.contains("does not follow T = L + S/B"), "{claim}");
     }
 }

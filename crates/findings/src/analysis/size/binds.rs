@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Need, Slots};
+use super::{PartsNeeded, Slots};
 use crate::analysis::reported::way::Machine;
 use base::value::bits;
 
@@ -14,14 +14,14 @@ pub struct Binds {
     /// Whether that is below the target; `None` where something may be, and nothing surely is.
     pub below_target: Option<bool>,
     /// All that is known, the tightest first.
-    pub limits: Vec<Limit>,
+    pub limits: Vec<SizingBound>,
     /// What is not known to bind or not.
     pub unknown: Vec<String>,
 }
 
-/// A bound.
+/// What the slots or the memory of a machine let through at most, bytes per second.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Limit {
+pub struct SizingBound {
     /// `slots` or `memory`.
     pub what: &'static str,
     /// It carries so much in any case, bytes per second.
@@ -36,13 +36,13 @@ pub struct Limit {
 pub fn binds(
     machine: Option<&Machine>,
     slots: &Slots,
-    controllers: &Need,
-    nics: &Need,
+    controllers: &PartsNeeded,
+    nics: &PartsNeeded,
     target: f64,
 ) -> Binds {
     let mut binds = Binds::default();
     match slots.reach_bytes_per_s {
-        Some(reach) => binds.limits.push(Limit {
+        Some(reach) => binds.limits.push(SizingBound {
             what: "slots",
             low_bytes_per_s: reach,
             high_bytes_per_s: reach,
@@ -67,7 +67,7 @@ pub fn binds(
     binds
 }
 
-fn in_slots(slots: &Slots, controllers: &Need, nics: &Need) -> String {
+fn in_slots(slots: &Slots, controllers: &PartsNeeded, nics: &PartsNeeded) -> String {
     let [some, others] = slots.filled;
     let one = |number: u64, what: &str| match number {
         1 => format!("1 {what}"),
@@ -88,7 +88,7 @@ fn in_slots(slots: &Slots, controllers: &Need, nics: &Need) -> String {
 /// Without any copy each byte passes memory twice: into it from the controller, and out of it to
 /// the network card. Read into a buffer of a program and sent from there, it is read and written
 /// twice more.
-fn memory(machine: &Machine) -> Option<Limit> {
+fn memory(machine: &Machine) -> Option<SizingBound> {
     const PASSES: [f64; 2] = [2.0, 6.0];
     /// Copying gets so much of the nominal rate at least.
     const SURE: f64 = 0.5;
@@ -101,7 +101,7 @@ fn memory(machine: &Machine) -> Option<Limit> {
         }
     };
     let [few, many] = PASSES;
-    Some(Limit {
+    Some(SizingBound {
         what: "memory",
         low_bytes_per_s: low / many,
         high_bytes_per_s: high / few,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Need;
+use super::PartsNeeded;
 
 /// Prices of one part each, in the user's currency.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,7 +49,7 @@ pub struct Item {
 
 /// The cost of disks, controllers and network cards, in this order; beside each count, what other
 /// requirement asks for at least as many. `None` without any price.
-pub fn cost(prices: &Prices, needs: [(&Need, Option<u64>); 3]) -> Option<Cost> {
+pub fn cost(prices: &Prices, needs: [(&PartsNeeded, Option<u64>); 3]) -> Option<Cost> {
     let all = [
         ("disks", prices.disk, needs[0]),
         ("controllers", prices.controller, needs[1]),

@@ -6,14 +6,14 @@
 
 use serde_json::Value as Json;
 
-use super::{Asked, Basis, Facts, Rate, Sizing, measured, own, sizing};
-use crate::analysis::reported::Row;
+use super::{Basis, Facts, PartRate, Sizing, SizingRequest, measured, own, sizing};
+use crate::analysis::reported::ReportedRow;
 use crate::analysis::reported::way::Machine;
 use experiment::measurement::Record;
 
 /// A campaign to size from.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
+pub struct SizingCampaign<'a> {
     /// Its number.
     pub campaign: u64,
     /// The name of its machine.
@@ -37,12 +37,15 @@ pub enum Unjoined {
 ///
 /// # Errors
 /// When they are of several machines, or one is of figures of others.
-pub fn size_of_several(sources: &[Source<'_>], asked: &Asked) -> Result<Sizing, Unjoined> {
+pub fn size_of_several(
+    sources: &[SizingCampaign<'_>],
+    asked: &SizingRequest,
+) -> Result<Sizing, Unjoined> {
     if let [one] = sources {
         return Ok(super::size(one.records, one.inventory, asked));
     }
     for source in sources {
-        if source.records.iter().any(|record| Row::of(record).is_some()) {
+        if source.records.iter().any(|record| ReportedRow::from_record(record).is_some()) {
             return Err(Unjoined::Reported(source.campaign));
         }
     }
@@ -69,8 +72,8 @@ pub fn size_of_several(sources: &[Source<'_>], asked: &Asked) -> Result<Sizing, 
 
 /// Adds what a campaign says to what others said.
 fn join(facts: &mut Facts, more: Facts, campaign: u64) {
-    let named = |rates: Vec<Rate>| {
-        rates.into_iter().map(move |rate| Rate {
+    let named = |rates: Vec<PartRate>| {
+        rates.into_iter().map(move |rate| PartRate {
             said: format!("{}, campaign {campaign}", rate.said),
             campaign: Some(campaign),
             ..rate

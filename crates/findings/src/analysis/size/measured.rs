@@ -1,9 +1,9 @@
 //! Rates that were measured here: of disks and of controllers, from cells whose bytes came from the
 //! devices; the disks under a cell are those that its evidence names.
 
-use super::{Facts, Rate, network};
+use super::{Facts, PartRate, network};
 use crate::analysis::answer::is_devices;
-use crate::analysis::curve::{Cell, cells};
+use crate::analysis::curve::{CellReplicates, cells};
 use crate::analysis::path::DataPath;
 use crate::analysis::reported::way::Machine;
 use base::stats::{Estimate, mean_interval};
@@ -43,9 +43,9 @@ pub fn facts(records: &[Record], machine: Option<&Machine>) -> Facts {
     for (ways, best) in &groups {
         let Some(machine) = machine else { continue };
         let rate = shared(machine, ways, best, &lone);
-        let together = Rate { high_bytes_per_s: end(&best.rate), ..rate.clone() };
+        let together = PartRate { high_bytes_per_s: end(&best.rate), ..rate.clone() };
         let whole =
-            Rate { bytes_per_s: best.rate.value, low_bytes_per_s: low(&best.rate), ..together };
+            PartRate { bytes_per_s: best.rate.value, low_bytes_per_s: low(&best.rate), ..together };
         facts.shared_disks.push(whole.over(best.disks.len()));
         facts.controllers.push(rate);
     }
@@ -89,7 +89,7 @@ fn why_not(several: &[&Best], cached: usize, no_inventory: bool) -> Facts {
 
 /// Of each set of disks the cell that delivered most, and how many cells were left out as their
 /// bytes did not surely come from disks.
-fn bests(cells: &[Cell<'_>]) -> (Vec<Best>, usize) {
+fn bests(cells: &[CellReplicates<'_>]) -> (Vec<Best>, usize) {
     let mut bests: Vec<Best> = Vec::new();
     let mut cached = 0;
     for cell in cells.iter().filter(|cell| reads(cell)) {
@@ -111,13 +111,13 @@ fn bests(cells: &[Cell<'_>]) -> (Vec<Best>, usize) {
     (bests, cached)
 }
 
-fn reads(cell: &Cell<'_>) -> bool {
+fn reads(cell: &CellReplicates<'_>) -> bool {
     let simulated = cell.settings.is_simulated();
     cell.settings.only_reads() && !cell.settings.is_network() && !simulated
 }
 
 /// The disks under a cell, where all its trials name the same.
-fn disks(cell: &Cell<'_>) -> Option<Vec<String>> {
+fn disks(cell: &CellReplicates<'_>) -> Option<Vec<String>> {
     let of = |record: &&Record| {
         let mut disks = record.outcome.measurement()?.evidence.disks.clone();
         disks.sort_unstable();
@@ -148,7 +148,7 @@ fn ways(machine: &Machine, disks: &[String]) -> Option<Vec<usize>> {
 
 /// What one of the controllers gave. Where its disks gave as much as each alone, it may give more:
 /// then its way bounds it from above, where that is known.
-fn shared(machine: &Machine, ways: &[usize], best: &Best, lone: &[&Best]) -> Rate {
+fn shared(machine: &Machine, ways: &[usize], best: &Best, lone: &[&Best]) -> PartRate {
     let paths: Vec<&DataPath> = ways.iter().map(|way| &machine.paths.paths[*way]).collect();
     let alone =
         |disk: &String| lone.iter().find(|one| one.disks[0] == *disk).map(|one| low(&one.rate));
@@ -167,7 +167,7 @@ fn shared(machine: &Machine, ways: &[usize], best: &Best, lone: &[&Best]) -> Rat
         false => ceiling.map(|ceiling| ceiling.max(rate.bytes_per_s)),
     };
     let lanes: Option<Vec<u32>> = paths.iter().map(|path| machine.lanes(path)).collect();
-    let rate = Rate {
+    let rate = PartRate {
         high_bytes_per_s: high,
         cards: ways.len(),
         lanes: lanes.and_then(|lanes| lanes.into_iter().max()),
@@ -177,12 +177,12 @@ fn shared(machine: &Machine, ways: &[usize], best: &Best, lone: &[&Best]) -> Rat
     rate.over(ways.len())
 }
 
-fn plain(best: &Best, said: String) -> Rate {
+fn plain(best: &Best, said: String) -> PartRate {
     let runs = match best.trials.len() {
         1 => "1 run, no interval".to_owned(),
         many => format!("{many} runs"),
     };
-    Rate {
+    PartRate {
         bytes_per_s: best.rate.value,
         low_bytes_per_s: low(&best.rate),
         high_bytes_per_s: end(&best.rate),
@@ -190,7 +190,7 @@ fn plain(best: &Best, said: String) -> Rate {
         disks: Some(best.disks.len()),
         said: format!("{said} ({}), {runs}", named(&best.disks)),
         trials: best.trials.clone(),
-        ..Rate::default()
+        ..PartRate::default()
     }
 }
 

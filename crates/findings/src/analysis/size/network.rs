@@ -1,8 +1,8 @@
 //! Rates of network cards: of trials from memory to another machine, and the card whose interface
 //! counted these bytes.
 
-use super::Rate;
-use crate::analysis::curve::Cell;
+use super::PartRate;
+use crate::analysis::curve::CellReplicates;
 use crate::analysis::path::DataPath;
 use crate::analysis::reported::way::Machine;
 use base::stats::mean_interval;
@@ -16,8 +16,8 @@ const SOURCE: &str = "interfaces";
 const CARRIED: f64 = 0.8;
 
 /// Of each card the best.
-pub fn cards(cells: &[Cell<'_>], machine: &Machine) -> Vec<Rate> {
-    let mut found: Vec<(usize, Rate)> = Vec::new();
+pub fn cards(cells: &[CellReplicates<'_>], machine: &Machine) -> Vec<PartRate> {
+    let mut found: Vec<(usize, PartRate)> = Vec::new();
     for cell in cells.iter().filter(|cell| to_another_machine(cell)) {
         let Some(rate) = mean_interval(&cell.values(THROUGHPUT)) else { continue };
         let mut ports = cell.records.iter().map(|record| port(record));
@@ -28,7 +28,7 @@ pub fn cards(cells: &[Cell<'_>], machine: &Machine) -> Vec<Rate> {
         let of = |path: &DataPath| path.kind == "network" && path.ends.contains(&port);
         let Some(place) = machine.paths.paths.iter().position(of) else { continue };
         let ends = rate.interval;
-        let rate = Rate {
+        let rate = PartRate {
             bytes_per_s: rate.value,
             low_bytes_per_s: ends.map_or(rate.value, |ends| ends.low.max(0.0)),
             high_bytes_per_s: Some(ends.map_or(rate.value, |ends| ends.high)),
@@ -36,7 +36,7 @@ pub fn cards(cells: &[Cell<'_>], machine: &Machine) -> Vec<Rate> {
             lanes: machine.lanes(&machine.paths.paths[place]),
             said: format!("through {port}, {} runs", cell.records.len()),
             trials: cell.evidence(),
-            ..Rate::default()
+            ..PartRate::default()
         };
         match found.iter_mut().find(|(known, _)| *known == place) {
             Some((_, known)) if known.bytes_per_s >= rate.bytes_per_s => {}
@@ -48,7 +48,7 @@ pub fn cards(cells: &[Cell<'_>], machine: &Machine) -> Vec<Rate> {
 }
 
 /// From memory: what comes from files may be held by their disks.
-fn to_another_machine(cell: &Cell<'_>) -> bool {
+fn to_another_machine(cell: &CellReplicates<'_>) -> bool {
     let settings = cell.settings;
     let elsewhere = settings.get(knob::PEER).is_some();
     settings.is_network() && elsewhere && !settings.has(knob::FILES)

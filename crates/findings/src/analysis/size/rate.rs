@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-/// What one part gave.
+/// The throughput that one part gave, bytes per second, with its lower and upper end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Rate {
+pub struct PartRate {
     /// Of one of them, bytes per second.
     pub bytes_per_s: f64,
     /// Lower end.
@@ -31,11 +31,11 @@ pub struct Rate {
     pub machine: usize,
 }
 
-impl Rate {
+impl PartRate {
     /// The same for a part of which there are `number`.
-    pub fn over(&self, number: usize) -> Rate {
+    pub fn over(&self, number: usize) -> PartRate {
         let part = number.max(1) as f64;
-        Rate {
+        PartRate {
             bytes_per_s: self.bytes_per_s / part,
             low_bytes_per_s: self.low_bytes_per_s / part,
             high_bytes_per_s: self.high_bytes_per_s.map(|high| high / part),
@@ -48,9 +48,9 @@ impl Rate {
     }
 }
 
-/// How many of a part it takes.
+/// How many of a part a target throughput takes: at best, at least and at most.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Need {
+pub struct PartsNeeded {
     /// By the best rate; `None` where no rate is known.
     pub value: Option<u64>,
     /// As few may do; `None` with `value`, and 1 where nothing says how much more one could give.
@@ -58,24 +58,24 @@ pub struct Need {
     /// As many may be needed; `None` where no rate bounds it.
     pub high: Option<u64>,
     /// What it rests on, the best first.
-    pub rates: Vec<Rate>,
+    pub rates: Vec<PartRate>,
     /// Why it is not known.
     pub why: Option<String>,
 }
 
-impl Need {
+impl PartsNeeded {
     /// For `target` bytes per second, by `rates`; where there are none, `why`.
-    pub fn of(target: f64, rates: Vec<Rate>, why: &str) -> Need {
-        let mut rates: Vec<Rate> = rates.into_iter().filter(Rate::sane).collect();
+    pub fn for_target(target: f64, rates: Vec<PartRate>, why: &str) -> PartsNeeded {
+        let mut rates: Vec<PartRate> = rates.into_iter().filter(PartRate::sane).collect();
         rates.sort_by(|a, b| b.bytes_per_s.total_cmp(&a.bytes_per_s));
         let Some(best) = rates.first() else {
-            return Need { why: Some(why.to_owned()), ..Need::default() };
+            return PartsNeeded { why: Some(why.to_owned()), ..PartsNeeded::default() };
         };
         let value = whole(target / best.bytes_per_s);
         let most = rates.iter().map(|rate| rate.high_bytes_per_s.unwrap_or(f64::INFINITY));
         let least = rates.iter().map(|rate| rate.low_bytes_per_s);
         let (most, least) = (most.fold(0.0, f64::max), least.fold(f64::INFINITY, f64::min));
-        Need {
+        PartsNeeded {
             value: Some(value),
             low: Some(whole(target / most).min(value)),
             high: (least > 0.0).then(|| whole(target / least).max(value)),
@@ -85,14 +85,14 @@ impl Need {
     }
 
     /// The rate of the best.
-    pub fn best(&self) -> Option<&Rate> {
+    pub fn best(&self) -> Option<&PartRate> {
         self.rates.first()
     }
 
     /// What the best one gives in a slot of so many lanes, bytes per second: only what ran over no
     /// wider a link is known to. Nothing where none did.
     pub fn in_slot(&self, lanes: u32) -> f64 {
-        let fits = |rate: &&Rate| rate.lanes.is_none_or(|needed| needed <= lanes);
+        let fits = |rate: &&PartRate| rate.lanes.is_none_or(|needed| needed <= lanes);
         self.rates.iter().find(fits).map_or(0.0, |rate| rate.bytes_per_s)
     }
 }

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::{Facts, Rate};
-use crate::analysis::reported::Row;
+use super::{Facts, PartRate};
+use crate::analysis::reported::ReportedRow;
 use crate::analysis::reported::way::Machine;
 use base::value::count;
 use experiment::knob;
@@ -30,9 +30,9 @@ pub struct Expected {
 }
 
 /// What the text expected of that throughput; `None` where it expects nothing, or of another.
-pub fn expected(rows: &[Row<'_>], target: f64) -> Option<Expected> {
+pub fn expected(rows: &[ReportedRow<'_>], target: f64) -> Option<Expected> {
     const SAME: f64 = 0.01;
-    let of_target = |row: &&Row<'_>| {
+    let of_target = |row: &&ReportedRow<'_>| {
         let of = row.reported.figure("expected_throughput_bytes_per_s");
         of.is_some_and(|figure| (figure.value / target - 1.0).abs() <= SAME)
     };
@@ -53,7 +53,7 @@ pub fn expected(rows: &[Row<'_>], target: f64) -> Option<Expected> {
 }
 
 /// What the rows say.
-pub fn facts(rows: &[Row<'_>], machines: &[Machine]) -> Facts {
+pub fn facts(rows: &[ReportedRow<'_>], machines: &[Machine]) -> Facts {
     let mut facts = Facts {
         no_controllers: format!(
             "no reported figure is of disks that are known to be behind one controller; {MEASURE}"
@@ -87,8 +87,8 @@ pub fn facts(rows: &[Row<'_>], machines: &[Machine]) -> Facts {
 }
 
 /// What rows from disks could not be used, by the highest of them.
-fn unused(rows: &[&Row<'_>]) -> Option<String> {
-    let rate = |row: &Row<'_>| row.reported.rate().map_or(0.0, |(figure, _)| figure.value);
+fn unused(rows: &[&ReportedRow<'_>]) -> Option<String> {
+    let rate = |row: &ReportedRow<'_>| row.reported.rate().map_or(0.0, |(figure, _)| figure.value);
     let most = rows.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
     let card = match most.settings.get(knob::CARD).unwrap_or_default() {
         "" => String::new(),
@@ -106,34 +106,34 @@ fn unused(rows: &[&Row<'_>]) -> Option<String> {
 }
 
 /// Whether its bytes were read, as far as the text tells.
-fn reads(row: &Row<'_>) -> bool {
+fn reads(row: &ReportedRow<'_>) -> bool {
     !row.settings.writes()
 }
 
 /// A rate of a row, with the ends that its author gave.
-fn rate(row: &Row<'_>, said: String) -> Option<Rate> {
+fn rate(row: &ReportedRow<'_>, said: String) -> Option<PartRate> {
     let (figure, _) = row.reported.rate()?;
-    Some(Rate {
+    Some(PartRate {
         bytes_per_s: figure.value,
         low_bytes_per_s: figure.value,
         high_bytes_per_s: Some(figure.value),
         cards: 1,
         said: format!("{said}, {}", row.reported.place),
         trials: vec![row.number],
-        ..Rate::default()
+        ..PartRate::default()
     })
 }
 
-fn alone(row: &Row<'_>) -> Option<Rate> {
+fn alone(row: &ReportedRow<'_>) -> Option<PartRate> {
     let rate = rate(row, "one disk alone".to_owned())?;
     let most = row.reported.figure("highest_throughput_bytes_per_s").map(|figure| figure.value);
     let high = most.unwrap_or(rate.bytes_per_s).max(rate.bytes_per_s);
-    Some(Rate { high_bytes_per_s: Some(high), disks: Some(1), ..rate })
+    Some(PartRate { high_bytes_per_s: Some(high), disks: Some(1), ..rate })
 }
 
 /// The rate of a controller. What is no level, above which more disks did not bring it, bounds only
 /// from below what a controller gives: from above, its way does.
-fn behind_one(row: &Row<'_>, machines: &[Machine]) -> Option<Rate> {
+fn behind_one(row: &ReportedRow<'_>, machines: &[Machine]) -> Option<PartRate> {
     let named = row.reported.configuration.as_deref()?;
     let place = machines.iter().position(|machine| machine.name == named)?;
     let machine = &machines[place];
@@ -145,7 +145,7 @@ fn behind_one(row: &Row<'_>, machines: &[Machine]) -> Option<Rate> {
         true => rate.high_bytes_per_s,
         false => ceiling.map(|ceiling| ceiling.max(rate.bytes_per_s)),
     };
-    Some(Rate {
+    Some(PartRate {
         high_bytes_per_s: high,
         disks: Some(disks),
         lanes: machine.lanes(path),
@@ -156,7 +156,7 @@ fn behind_one(row: &Row<'_>, machines: &[Machine]) -> Option<Rate> {
 }
 
 /// The rate of a network card, or one's part of the sum of several (`slot` is `1+2+3`).
-fn card(row: &Row<'_>, machines: &[Machine]) -> Option<Rate> {
+fn card(row: &ReportedRow<'_>, machines: &[Machine]) -> Option<PartRate> {
     let named = row.reported.configuration.as_deref()?;
     let place = machines.iter().position(|machine| machine.name == named)?;
     let machine = &machines[place];
@@ -171,6 +171,6 @@ fn card(row: &Row<'_>, machines: &[Machine]) -> Option<Rate> {
     let rate = rate(row, said)?;
     let lanes =
         lanes.into_iter().collect::<Option<Vec<u32>>>().and_then(|all| all.into_iter().max());
-    let rate = Rate { lanes, cards: slots.len(), machine: place, ..rate };
+    let rate = PartRate { lanes, cards: slots.len(), machine: place, ..rate };
     Some(rate.over(slots.len()))
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Need;
+use super::PartsNeeded;
 use crate::analysis::reported::way::Machine;
 
 /// Slots for controllers and network cards.
@@ -47,12 +47,12 @@ const SLOTS_MAX: usize = 32;
 const WIDTHS: [u32; 7] = [1, 2, 4, 8, 12, 16, 32];
 
 /// What the cards take of the machine's slots.
-pub fn slots(machine: Option<&Machine>, controllers: &Need, nics: &Need) -> Slots {
+pub fn slots(machine: Option<&Machine>, controllers: &PartsNeeded, nics: &PartsNeeded) -> Slots {
     let sum = |ends: [Option<u64>; 2]| match ends {
         [Some(one), Some(other)] => Some(one.saturating_add(other)),
         [one, other] => one.or(other),
     };
-    let unbounded = |need: &Need| need.value.is_some() && need.high.is_none();
+    let unbounded = |need: &PartsNeeded| need.value.is_some() && need.high.is_none();
     let high = sum([controllers.high, nics.high]);
     let lanes = [controllers, nics].map(|need| need.best().and_then(|rate| rate.lanes));
     let mut slots = Slots {
@@ -106,7 +106,7 @@ struct Stand {
 
 impl Stand {
     /// From disk to network; where one side is not known, of the other alone.
-    fn carries(&self, controllers: &Need, nics: &Need) -> f64 {
+    fn carries(&self, controllers: &PartsNeeded, nics: &PartsNeeded) -> f64 {
         match (controllers.value, nics.value) {
             (Some(_), Some(_)) => self.from_disks.min(self.to_network),
             (Some(_), None) => self.from_disks,
@@ -116,7 +116,7 @@ impl Stand {
 }
 
 /// The dealing of slots to controllers and network cards that carries most.
-fn fill(widths: &[Width], controllers: &Need, nics: &Need) -> Stand {
+fn fill(widths: &[Width], controllers: &PartsNeeded, nics: &PartsNeeded) -> Stand {
     let mut stands = vec![Stand::default()];
     for width in widths {
         let rates = [controllers.in_slot(width.lanes), nics.in_slot(width.lanes)];

@@ -29,8 +29,8 @@ fn sara(change: impl Fn(&mut Server)) -> (Vec<Record>, Json) {
     (set.records().unwrap(), json!({ "configurations": all }))
 }
 
-fn asked(throughput_bytes_per_s: f64) -> Asked {
-    Asked { throughput_bytes_per_s, ..Asked::default() }
+fn asked(throughput_bytes_per_s: f64) -> SizingRequest {
+    SizingRequest { throughput_bytes_per_s, ..SizingRequest::default() }
 }
 
 fn sized(change: impl Fn(&mut Server)) -> Sizing {
@@ -38,7 +38,7 @@ fn sized(change: impl Fn(&mut Server)) -> Sizing {
     size(&records, &inventory, &asked(TARGET))
 }
 
-fn ends(need: &Need) -> [Option<u64>; 3] {
+fn ends(need: &PartsNeeded) -> [Option<u64>; 3] {
     [need.value, need.low, need.high]
 }
 
@@ -104,7 +104,7 @@ fn other_slots_change_what_binds() {
 #[test]
 fn ports_are_those_that_were_given_else_those_of_the_inventory() {
     let (records, inventory) = sara(|_| ());
-    let asked = Asked { ports: Some(16), ..asked(TARGET) };
+    let asked = SizingRequest { ports: Some(16), ..asked(TARGET) };
     let filled = size(&records, &inventory, &asked).disks_filled.unwrap();
     assert_eq!((filled.low, filled.high), (80, Some(96)));
     assert!(filled.from.contains("--ports"));
@@ -134,7 +134,7 @@ fn capacity_may_ask_for_more_disks_and_prices_add_up() {
     let (records, inventory) = sara(|_| ());
     let prices = Prices { disk: Some(300.0), nic: Some(400.0), ..Prices::default() };
     let capacity_bytes = Some(200_000_000_000_000);
-    let mut asked = Asked { capacity_bytes, prices, ..asked(TARGET) };
+    let mut asked = SizingRequest { capacity_bytes, prices, ..asked(TARGET) };
     let of = size(&records, &inventory, &asked);
     assert_eq!(of.disks_capacity.unwrap().value, None, "nobody knows what a disk holds");
     let cost = of.cost.unwrap();
@@ -231,12 +231,16 @@ fn a_network_card_is_told_by_what_its_interface_counted() {
 #[test]
 fn the_disks_of_one_campaign_and_the_cards_of_another_are_one_answer() {
     let inventory = own_server();
-    let source =
-        |campaign: u64, records| Source { campaign, host: "x8", records, inventory: &inventory };
+    let source = |campaign: u64, records| SizingCampaign {
+        campaign,
+        host: "x8",
+        records,
+        inventory: &inventory,
+    };
     let disks = measured(&[(6, 900e6)], |scene| scene);
     let slower = measured(&[(6, 850e6)], |scene| scene);
     let cards = sent("eth3", "10.0.0.2");
-    let joined = |sources: &[Source<'_>]| size_of_several(sources, &asked(TARGET)).unwrap();
+    let joined = |sources: &[SizingCampaign<'_>]| size_of_several(sources, &asked(TARGET)).unwrap();
     let (third, fifth) = (source(3, &disks), source(5, &cards));
     let of = joined(&[third, fifth]);
     let [alone, network] = [&disks, &cards].map(|of| size(of, &inventory, &asked(TARGET)));
@@ -244,7 +248,7 @@ fn the_disks_of_one_campaign_and_the_cards_of_another_are_one_answer() {
     let all = (ends(&of.controllers), ends(&of.disks), ends(&of.nics));
     assert_eq!(all, (ends(&alone.controllers), ends(&alone.disks), ends(&network.nics)));
     assert_eq!((of.slots.value, of.slots.there), (Some(11), Some(6)));
-    let said = |need: &Need| (need.rates[0].campaign, need.rates[0].said.clone());
+    let said = |need: &PartsNeeded| (need.rates[0].campaign, need.rates[0].said.clone());
     let (campaign, told) = said(&of.nics);
     assert!(campaign == Some(5) && told.ends_with("campaign 5"), "{told}");
     assert!(said(&of.disks).1.ends_with("campaign 3"));
@@ -257,7 +261,7 @@ fn the_disks_of_one_campaign_and_the_cards_of_another_are_one_answer() {
     // The memory of the machine, which one of them measured.
     let mut known = inventory.clone();
     known["bandwidth"] = json!({ "nodes": [{ "node": 0, "read_bytes_per_s": 9e9 }] });
-    let fifth = Source { inventory: &known, ..fifth };
+    let fifth = SizingCampaign { inventory: &known, ..fifth };
     let of = [joined(&[third, fifth]), joined(&[fifth, third])];
     let memory = |it: &Sizing| it.binds.limits.iter().find(|of| of.what == "memory").cloned();
     assert!(memory(&of[0]).is_some() && memory(&of[0]) == memory(&of[1]), "{of:#?}");
@@ -272,20 +276,22 @@ fn campaigns_of_two_machines_or_of_others_figures_are_not_joined() {
         other
     });
     let (disks, cards) = (measured(&[(6, 900e6)], |scene| scene), sent("eth3", "10.0.0.2"));
-    let third = Source { campaign: 3, host: "a", records: &disks, inventory: &inventory };
-    let fifth = Source { campaign: 5, records: &cards, ..third };
-    let refused = |other: Source<'_>| size_of_several(&[third, other], &asked(TARGET)).unwrap_err();
-    let host = refused(Source { host: "b", ..fifth });
+    let third = SizingCampaign { campaign: 3, host: "a", records: &disks, inventory: &inventory };
+    let fifth = SizingCampaign { campaign: 5, records: &cards, ..third };
+    let refused =
+        |other: SizingCampaign<'_>| size_of_several(&[third, other], &asked(TARGET)).unwrap_err();
+    let host = refused(SizingCampaign { host: "b", ..fifth });
     assert_eq!(host, Unjoined::Machines(3, 5, "name: a, and b".to_owned()));
-    let product = refused(Source { inventory: &other, ..fifth });
+    let product = refused(SizingCampaign { inventory: &other, ..fifth });
     assert!(matches!(product, Unjoined::Machines(3, 5, why) if why.starts_with("product: ")));
     let (reported, machines) = sara(|_| ());
-    let sara = Source { campaign: 1, host: "a", records: &reported, inventory: &machines };
+    let sara = SizingCampaign { campaign: 1, host: "a", records: &reported, inventory: &machines };
     assert_eq!(refused(sara), Unjoined::Reported(1));
     // Nothing is known of a machine without an inventory but its name.
     let bare = json!({});
     assert!(
-        size_of_several(&[third, Source { inventory: &bare, ..fifth }], &asked(TARGET)).is_ok()
+        size_of_several(&[third, SizingCampaign { inventory: &bare, ..fifth }], &asked(TARGET))
+            .is_ok()
     );
 }
 
@@ -350,8 +356,8 @@ proptest! {
 proptest! {
     #[test]
     fn no_rate_panics(rate in any::<f64>(), target in any::<f64>(), low in any::<f64>()) {
-        let rates = vec![Rate { bytes_per_s: rate, low_bytes_per_s: low, ..Rate::default() }];
-        let need = Need::of(target, rates, "none");
+        let rate = PartRate { bytes_per_s: rate, low_bytes_per_s: low, ..PartRate::default() };
+        let need = PartsNeeded::for_target(target, vec![rate], "none");
         prop_assert!(need.value.is_some() == need.why.is_none());
     }
 }

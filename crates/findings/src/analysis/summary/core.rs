@@ -1,7 +1,7 @@
 //! The figures that every evaluation of files has, so that any two can be held against each other.
 
 use super::{SummaryFigure, Unit, candidates, caveat, remark};
-use crate::analysis::curve::Cell;
+use crate::analysis::curve::CellReplicates;
 use crate::analysis::fastest::Fastest;
 use base::stats::Estimate;
 use base::value::{counted, setting};
@@ -129,15 +129,21 @@ pub const CORE: &[CoreFigure] = &[
 
 impl CoreFigure {
     /// The figure of a campaign; `None` where it has no such load.
-    pub fn of(&self, cells: &[Cell<'_>], computed: &[figures::Cell]) -> Option<SummaryFigure> {
-        let loads: Vec<&Cell<'_>> = cells.iter().filter(|cell| self.takes(cell)).collect();
-        let exact: Vec<&Cell<'_>> = loads.iter().copied().filter(|it| self.is(it)).collect();
+    pub fn compute(
+        &self,
+        cells: &[CellReplicates<'_>],
+        computed: &[figures::Cell],
+    ) -> Option<SummaryFigure> {
+        let loads: Vec<&CellReplicates<'_>> =
+            cells.iter().filter(|cell| self.takes(cell)).collect();
+        let exact: Vec<&CellReplicates<'_>> =
+            loads.iter().copied().filter(|it| self.is(it)).collect();
         let among = if exact.is_empty() { loads } else { exact };
         if self.take == Take::Latency {
             return self.latency(&among, computed);
         }
         let among = candidates(&among, self.rate());
-        let found = Fastest::of(&among, self.rate())?;
+        let found = Fastest::by_rate(&among, self.rate())?;
         let table = computed.iter().find(|cell| cell.settings == *found.cell.settings);
         // What was no choice is the figure of the tables.
         let own = table.filter(|_| among.len() == 1);
@@ -149,7 +155,7 @@ impl CoreFigure {
     }
 
     /// Whether a load is of its kind: measured around the page cache, or cold.
-    fn takes(&self, cell: &Cell<'_>) -> bool {
+    fn takes(&self, cell: &CellReplicates<'_>) -> bool {
         let settings = cell.settings;
         let block = settings.get(knob::ACCESS).is_some().then(|| settings.get(knob::BLOCK_SIZE));
         let access = settings.get(knob::ACCESS);
@@ -166,12 +172,12 @@ impl CoreFigure {
             && (self.take != Take::Latency || self.one_at_a_time(cell))
     }
 
-    fn one_at_a_time(&self, cell: &Cell<'_>) -> bool {
+    fn one_at_a_time(&self, cell: &CellReplicates<'_>) -> bool {
         (cell.settings.get(knob::STREAMS), cell.settings.get(knob::QUEUE_DEPTH)) == (1, 1)
     }
 
     /// Whether it is the very load of the core set.
-    fn is(&self, cell: &Cell<'_>) -> bool {
+    fn is(&self, cell: &CellReplicates<'_>) -> bool {
         let settings = cell.settings;
         settings.get(knob::BLOCK_SIZE) == self.block_bytes
             && settings.get(knob::QUEUE_DEPTH) == self.depth
@@ -189,14 +195,18 @@ impl CoreFigure {
     }
 
     /// What its rate is taken by.
-    fn factor(&self, cell: &Cell<'_>) -> f64 {
+    fn factor(&self, cell: &CellReplicates<'_>) -> f64 {
         match self.take {
             Take::DurableIops => 1.0 / cell.settings.number(knob::BLOCK_SIZE),
             _ => 1.0,
         }
     }
 
-    fn latency(&self, among: &[&Cell<'_>], computed: &[figures::Cell]) -> Option<SummaryFigure> {
+    fn latency(
+        &self,
+        among: &[&CellReplicates<'_>],
+        computed: &[figures::Cell],
+    ) -> Option<SummaryFigure> {
         let found = among.iter().find_map(|cell| {
             let table = computed.iter().find(|it| it.settings == *cell.settings)?;
             Some((*cell, table, *table.figures.get("latency_ns_p50")?))
@@ -211,7 +221,7 @@ impl CoreFigure {
 
     fn figure(
         &self,
-        cell: &Cell<'_>,
+        cell: &CellReplicates<'_>,
         estimate: Estimate,
         values: Vec<f64>,
         among: usize,
@@ -240,7 +250,7 @@ impl CoreFigure {
     }
 
     /// What tells its load from others.
-    fn load(&self, cell: &Cell<'_>, among: usize) -> String {
+    fn load(&self, cell: &CellReplicates<'_>, among: usize) -> String {
         let settings = cell.settings;
         let mut parts = Vec::new();
         match (self.take, settings.get(knob::STREAMS)) {

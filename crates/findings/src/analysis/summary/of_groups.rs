@@ -2,7 +2,7 @@
 //! what it is about, at its best.
 
 use super::{SummaryFigure, Unit, candidates, caveat, remark};
-use crate::analysis::curve::Cell;
+use crate::analysis::curve::CellReplicates;
 use crate::analysis::fastest::Fastest;
 use crate::analysis::programs;
 use base::value::counted;
@@ -22,8 +22,8 @@ const RATES: [(&str, Unit); 3] = [
 ];
 
 /// A line for each part that has any figure, in the order of the plan.
-pub fn figures(cells: &[Cell<'_>]) -> Vec<SummaryFigure> {
-    let mut parts: Vec<(String, Vec<&Cell<'_>>)> = Vec::new();
+pub fn figures(cells: &[CellReplicates<'_>]) -> Vec<SummaryFigure> {
+    let mut parts: Vec<(String, Vec<&CellReplicates<'_>>)> = Vec::new();
     for cell in cells {
         let part = part(cell);
         match parts.iter_mut().find(|(known, _)| *known == part) {
@@ -36,14 +36,14 @@ pub fn figures(cells: &[Cell<'_>]) -> Vec<SummaryFigure> {
 }
 
 /// What a cell is a part of: its operation, or the group of its plan.
-fn part(cell: &Cell<'_>) -> String {
+fn part(cell: &CellReplicates<'_>) -> String {
     match cell.settings.get(knob::OPERATION) {
         "" => cell.records.first().map_or("", |record| record.trial.group.as_str()).to_owned(),
         operation => operation.to_owned(),
     }
 }
 
-fn line(part: &str, cells: &[&Cell<'_>]) -> Option<SummaryFigure> {
+fn line(part: &str, cells: &[&CellReplicates<'_>]) -> Option<SummaryFigure> {
     // Of a program that is timed its bytes are none of the question.
     let is_timed =
         cells.iter().all(|cell| programs::is_timed(cell)) && Fastest::program(cells).is_some();
@@ -54,7 +54,7 @@ fn line(part: &str, cells: &[&Cell<'_>]) -> Option<SummaryFigure> {
         Some((name, unit)) => {
             let cells = candidates(cells, name);
             among = cells.len();
-            let found = Fastest::of(&cells, name)?;
+            let found = Fastest::by_rate(&cells, name)?;
             let unit = match found.cell.settings.is_network() {
                 true => Unit::BitsPerSecond,
                 false => *unit,

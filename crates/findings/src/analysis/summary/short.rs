@@ -32,7 +32,7 @@ const WORTH: &[&str] = &[
 ];
 
 /// The few that are worth most, each cut to a sentence; those that cannot be are left to the text.
-pub fn of(
+pub fn short_findings(
     findings: &[Finding],
     figures: &[SummaryFigure],
     limit: Option<&Limit>,

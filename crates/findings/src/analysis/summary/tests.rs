@@ -41,7 +41,7 @@ fn a_second_run_of_a_high_one_gives_what_the_first_gave() {
     let (mut high, mut all, mut within) = (0, 0, 0);
     for seed in seeds() {
         let first = of(&evaluated(CALM, 2 * seed));
-        if first.confidence.as_ref().map(|it| it.level) != Some(Level::High) {
+        if first.confidence.as_ref().map(|it| it.level) != Some(TrustLevel::High) {
             continue;
         }
         high += 1;
@@ -60,7 +60,7 @@ fn a_second_run_of_a_high_one_gives_what_the_first_gave() {
 
 #[test]
 fn what_scatters_is_not_called_well_known() {
-    for (trial_noise, most) in [("0.08", Level::Medium), ("0.6", Level::Low)] {
+    for (trial_noise, most) in [("0.08", TrustLevel::Medium), ("0.6", TrustLevel::Low)] {
         let truth = [("sim-noise", "0.03"), ("sim-trial-noise", trial_noise)];
         let high = (0..40).filter(|seed| {
             let level = of(&evaluated(&truth, *seed)).confidence.expect("a verdict").level;
@@ -83,21 +83,21 @@ fn the_edges_of_confidence_are_5_and_20_percent() {
         confidence(&Campaign::default(), &records, &figures).expect("a verdict").level
     };
     for (times, due) in [
-        (1.0, Level::High),
-        (1.0499, Level::High),
-        (1.05, Level::High),
-        (1.0501, Level::Medium),
-        (1.1999, Level::Medium),
-        (1.20, Level::Medium),
-        (1.2001, Level::Low),
-        (100.0, Level::Low),
+        (1.0, TrustLevel::High),
+        (1.0499, TrustLevel::High),
+        (1.05, TrustLevel::High),
+        (1.0501, TrustLevel::Medium),
+        (1.1999, TrustLevel::Medium),
+        (1.20, TrustLevel::Medium),
+        (1.2001, TrustLevel::Low),
+        (100.0, TrustLevel::Low),
     ] {
         assert_eq!(level(times), due, "{times}");
     }
     // An interval down to nothing is no interval of a rate.
     figures[3].estimate.interval = Some(base::stats::Interval { low: 0.0, high: 4096.0 });
     let lowest = confidence(&Campaign::default(), &records, &figures).expect("a verdict");
-    assert_eq!(lowest.level, Level::Low, "{lowest:?}");
+    assert_eq!(lowest.level, TrustLevel::Low, "{lowest:?}");
 }
 
 /// High is of what is known within 5 % and of nothing that was disturbed: one trial of forty is
@@ -117,7 +117,12 @@ fn what_is_known_well_and_was_disturbed_is_not_high() {
         }
         of(&records).confidence.expect("a verdict").level
     };
-    let due = [(0, Level::High), (1, Level::Medium), (18, Level::Medium), (19, Level::Low)];
+    let due = [
+        (0, TrustLevel::High),
+        (1, TrustLevel::Medium),
+        (18, TrustLevel::Medium),
+        (19, TrustLevel::Low),
+    ];
     for (disturbed, due) in due {
         assert_eq!(level(disturbed), due, "{disturbed} of 36");
     }
@@ -138,15 +143,15 @@ fn what_disturbed_is_one_sentence_with_what_to_do() {
         of(&records).confidence.expect("a verdict")
     };
     let all = noted("others-io", 1);
-    assert_eq!(all.level, Level::Low);
+    assert_eq!(all.level, TrustLevel::Low);
     assert!(all.reason.starts_with("Other programs used the disk in all "), "{}", all.reason);
     assert_eq!(all.advice.as_deref(), Some("Repeat when it is idle."));
     let some = noted("others-cpu", 9);
-    assert_eq!(some.level, Level::Medium);
+    assert_eq!(some.level, TrustLevel::Medium);
     assert!(some.reason.starts_with("Other programs used the CPUs in "), "{}", some.reason);
     // What a load does to itself disturbs nothing, nor does what is good to know.
     for kind in ["generator-bound", "temperatures", "not-preconditioned", "second-pass"] {
-        assert_eq!(noted(kind, 1).level, Level::High, "{kind}");
+        assert_eq!(noted(kind, 1).level, TrustLevel::High, "{kind}");
     }
 }
 
@@ -168,7 +173,7 @@ fn rates_of_writing_say_that_the_flash_was_not_filled_before() {
     }
     assert_eq!(remarks(&records), ["write not preconditioned", "4K write not preconditioned"]);
     // It is no doubt: the figure is what the device did.
-    assert_eq!(of(&records).confidence.expect("a verdict").level, Level::High);
+    assert_eq!(of(&records).confidence.expect("a verdict").level, TrustLevel::High);
 }
 
 /// "The figure "read" is may have come from a cache in 1 of 9 runs." stood on a first screen.
@@ -213,8 +218,10 @@ fn what_is_not_decided_or_usual_is_no_news() {
         Finding { severity: Severity::Warning, ..info("cache", "2 trials got bytes elsewhere.") },
         info("depth", "Reading gives all it has at queue depth 1 already."),
     ];
-    let told: Vec<String> =
-        short::of(&all, &[], None, &Campaign::default()).into_iter().map(|it| it.text).collect();
+    let told: Vec<String> = short::short_findings(&all, &[], None, &Campaign::default())
+        .into_iter()
+        .map(|it| it.text)
+        .collect();
     assert_eq!(
         told,
         ["Reading gives all it has at queue depth 1 already.", "2 trials got bytes elsewhere."]
@@ -232,7 +239,7 @@ fn where_the_bytes_of_a_figure_came_from_is_said_beside_it_and_not_again() {
         Finding::info("cache", text, evidence.to_vec()).warn()
     };
     let told = |figures: &[SummaryFigure], evidence: &[u32]| {
-        short::of(&[strays(evidence)], figures, None, &Campaign::default()).len()
+        short::short_findings(&[strays(evidence)], figures, None, &Campaign::default()).len()
     };
     assert_eq!(told(&figures, &trials[..1]), 1, "no figure says it");
     figures[0].caveat = "may have come from a cache in 1 of 6 runs".to_owned();

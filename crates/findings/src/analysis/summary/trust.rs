@@ -22,7 +22,7 @@ pub const MEDIUM: f64 = 0.20;
 /// How far figures are to be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum TrustLevel {
     /// Not much: read the reason first.
     Low,
     /// Roughly.
@@ -31,13 +31,13 @@ pub enum Level {
     High,
 }
 
-impl Level {
+impl TrustLevel {
     /// The word.
     pub fn name(self) -> &'static str {
         match self {
-            Level::Low => "low",
-            Level::Medium => "medium",
-            Level::High => "high",
+            TrustLevel::Low => "low",
+            TrustLevel::Medium => "medium",
+            TrustLevel::High => "high",
         }
     }
 }
@@ -46,7 +46,7 @@ impl Level {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Confidence {
     /// In one word.
-    pub level: Level,
+    pub level: TrustLevel,
     /// Why it is no more than that, or that nothing speaks against it; a sentence.
     pub reason: String,
     /// What to do about it; a sentence.
@@ -142,7 +142,7 @@ pub fn confidence(
     Some(match worst {
         Some(verdict) => Confidence { disturbance, ..advised(verdict) },
         None => Confidence {
-            level: Level::High,
+            level: TrustLevel::High,
             reason: format!(
                 "Every figure is known within {:.0} %, and nothing disturbed.",
                 HIGH * 100.0
@@ -153,7 +153,7 @@ pub fn confidence(
     })
 }
 
-fn verdict(level: Level, reason: String, advice: Option<&str>) -> Confidence {
+fn verdict(level: TrustLevel, reason: String, advice: Option<&str>) -> Confidence {
     Confidence { level, reason, advice: advice.map(str::to_owned), disturbance: None }
 }
 
@@ -163,7 +163,7 @@ fn astray(figures: &[SummaryFigure]) -> Option<Confidence> {
     let is = if first.caveat.starts_with("may ") { "" } else { "is " };
     let reason = format!("The figure \"{}\" {is}{}.", first.label, first.caveat);
     let advice = "Larger files keep caches out: --space 16GiB, or file-size= of a plan.";
-    Some(verdict(Level::Low, reason, Some(advice)))
+    Some(verdict(TrustLevel::Low, reason, Some(advice)))
 }
 
 /// Figures without an interval.
@@ -176,7 +176,7 @@ fn once(figures: &[SummaryFigure]) -> Option<Confidence> {
         (some, true) => format!("{} of {} figures rest on one run.", some.len(), figures.len()),
         ([first, ..], false) => format!("Nothing says how sure \"{}\" is.", first.label),
     };
-    Some(verdict(Level::Low, reason, Some(REPEAT)))
+    Some(verdict(TrustLevel::Low, reason, Some(REPEAT)))
 }
 
 /// What disturbed the trials that figures rest on.
@@ -195,7 +195,7 @@ fn disturbed(records: &[Record], figures: &[SummaryFigure]) -> Option<Confidence
         DISTURBANCES.iter().map(|one| (count(one), one)).filter(|(n, _)| *n > 0).collect();
     let most = counted.iter().map(|(n, _)| *n).max()?;
     let (n, one) = counted.iter().find(|(n, _)| *n == most)?;
-    let level = if 2 * n > under.len() { Level::Low } else { Level::Medium };
+    let level = if 2 * n > under.len() { TrustLevel::Low } else { TrustLevel::Medium };
     let which = match under.len() {
         1 => "in the only trial".to_owned(),
         all if all == *n => format!("in all {all} trials"),
@@ -220,8 +220,8 @@ fn wide(figures: &[SummaryFigure]) -> Option<Confidence> {
     let (times, figure) = each.max_by(|a, b| a.0.total_cmp(&b.0))?;
     let level = match times {
         well if well <= 1.0 + HIGH => return None,
-        roughly if roughly <= 1.0 + MEDIUM => Level::Medium,
-        _ => Level::Low,
+        roughly if roughly <= 1.0 + MEDIUM => TrustLevel::Medium,
+        _ => TrustLevel::Low,
     };
     let share = times - 1.0;
     let within = match share {
@@ -239,7 +239,7 @@ fn failed(records: &[Record]) -> Option<Confidence> {
         return None;
     }
     let reason = format!("{failed} of {} have no result.", counted(all.count() as u64, "trial"));
-    Some(verdict(Level::Medium, reason, Some("brickyard report --format text says why.")))
+    Some(verdict(TrustLevel::Medium, reason, Some("brickyard report --format text says why.")))
 }
 
 /// Figures that every evaluation should have.
@@ -252,7 +252,7 @@ fn missing(campaign: &Campaign, figures: &[SummaryFigure]) -> Option<Confidence>
         1 => format!("There was no time for \"{first}\"."),
         many => format!("There was no time for {many} of {} figures.", CORE.len()),
     };
-    Some(verdict(Level::Medium, reason, Some(REPEAT)))
+    Some(verdict(TrustLevel::Medium, reason, Some(REPEAT)))
 }
 
 /// With a capital.

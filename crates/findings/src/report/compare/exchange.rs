@@ -6,7 +6,7 @@ use crate::analysis::compare::Change;
 use crate::analysis::compare::exchange::{Alone, Exchange, Parted, Share};
 use crate::report::lines::folded;
 use crate::report::nature::Nature;
-use crate::report::pairs::{Told, ends};
+use crate::report::pairs::{NamedCampaign, ends};
 use crate::report::words;
 use base::value::{Value, counted, setting, shell_words, significant};
 use experiment::campaign::Campaign;
@@ -20,7 +20,7 @@ const APART_MAX: usize = 3;
 #[derive(Debug)]
 pub struct Exchanged<'a> {
     /// As asked for.
-    pub sides: Vec<Told<'a>>,
+    pub sides: Vec<NamedCampaign<'a>>,
     /// What goes with each label.
     pub exchange: &'a Exchange,
 }

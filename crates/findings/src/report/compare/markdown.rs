@@ -1,6 +1,6 @@
 //! (pure) Campaigns side by side for an issue or a wiki: a table for each verdict, the worst first.
 
-use super::picture::Axis;
+use super::picture::RatioAxis;
 use crate::report::markdown::{coded, escaped};
 use crate::report::pairs::{Pair, Section, ratio, short};
 use crate::report::{nature, words};
@@ -36,7 +36,7 @@ fn one(pair: &Pair<'_>) -> String {
     held(pair, &mut text);
     let sections = pair.sections();
     let shown = sections.iter().flat_map(|section| &section.cells);
-    let axis = Axis::of(shown.map(|cell| cell.ratio.value));
+    let axis = RatioAxis::spanning(shown.map(|cell| cell.ratio.value));
     sections.iter().for_each(|section| table(section, axis, &mut text));
     if !sections.is_empty() {
         text.push_str(
@@ -84,7 +84,7 @@ fn held(pair: &Pair<'_>, text: &mut String) {
     }
 }
 
-fn table(section: &Section<'_>, axis: Axis, text: &mut String) {
+fn table(section: &Section<'_>, axis: RatioAxis, text: &mut String) {
     let head = axis.head().split_whitespace().collect::<Vec<_>>().join(" .. ");
     text.push_str(&format!(
         "\n## {}\n\n| cell | figure | {head} | B / A | 95 % | A | B | n | notes |\n\

@@ -14,16 +14,16 @@ const REACHES: [f64; 6] = [1.25, 1.5, 2.0, 4.0, 10.0, 100.0];
 /// The axis that all pictures of a comparison share: logarithmic, 1 in the middle, so that half and
 /// twice are as far from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Axis {
+pub struct RatioAxis {
     reach: f64,
 }
 
-impl Axis {
+impl RatioAxis {
     /// The narrowest that has all of these ratios in it; what is above a hundred is at its end.
-    pub fn of(ratios: impl Iterator<Item = f64>) -> Axis {
+    pub fn spanning(ratios: impl Iterator<Item = f64>) -> RatioAxis {
         let far = ratios.map(|ratio| ratio.max(1.0 / ratio)).fold(1.0, f64::max);
         let reach = REACHES.into_iter().find(|reach| far <= *reach);
-        Axis { reach: reach.unwrap_or(REACHES[REACHES.len() - 1]) }
+        RatioAxis { reach: reach.unwrap_or(REACHES[REACHES.len() - 1]) }
     }
 
     /// What stands above the pictures: `0.5        1          2`.
@@ -74,14 +74,14 @@ mod tests {
     use super::*;
     use base::stats::Interval;
 
-    fn drawn(axis: Axis, value: f64, ends: Option<(f64, f64)>) -> String {
+    fn drawn(axis: RatioAxis, value: f64, ends: Option<(f64, f64)>) -> String {
         let interval = ends.map(|(low, high)| Interval { low, high });
         axis.draw(&Estimate { value, interval }, '.')
     }
 
     #[test]
     fn a_bar_says_the_side_what_is_sure_and_what_may_be() {
-        let axis = Axis::of([0.5, 1.1].into_iter());
+        let axis = RatioAxis::spanning([0.5, 1.1].into_iter());
         assert_eq!(axis.head(), "0.5        1          2");
         for (value, ends, picture) in [
             (0.5, Some((0.48, 0.52)), "<##########|..........."),
@@ -100,9 +100,9 @@ mod tests {
     #[test]
     fn half_and_twice_are_as_far_from_the_middle_on_every_axis() {
         for reach in REACHES {
-            let axis = Axis::of([reach, 1.0].into_iter());
-            assert_eq!(axis, Axis { reach });
-            assert_eq!(axis, Axis::of([1.0 / reach].into_iter()));
+            let axis = RatioAxis::spanning([reach, 1.0].into_iter());
+            assert_eq!(axis, RatioAxis { reach });
+            assert_eq!(axis, RatioAxis::spanning([1.0 / reach].into_iter()));
             let (less, more) = (1.0 / reach, reach);
             let left = drawn(axis, less, Some((less, less)));
             let right = drawn(axis, more, Some((more, more)));
@@ -111,6 +111,6 @@ mod tests {
             assert_eq!(axis.head().chars().count(), WIDTH);
             assert_eq!(axis.head().chars().nth(SIDE as usize), Some('1'), "{reach}");
         }
-        assert_eq!(Axis::of(std::iter::empty()), Axis { reach: REACHES[0] });
+        assert_eq!(RatioAxis::spanning(std::iter::empty()), RatioAxis { reach: REACHES[0] });
     }
 }

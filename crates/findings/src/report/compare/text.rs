@@ -1,7 +1,7 @@
 //! (pure) Campaigns side by side in the terminal: what became worse first, then what became
 //! better, each with a picture of its ratio; what is the same is a count. Plain ASCII.
 
-use super::picture::{Axis, WIDTH as PICTURE};
+use super::picture::{RatioAxis, WIDTH as PICTURE};
 use crate::analysis::compare::Compared;
 use crate::report::lines::folded;
 use crate::report::pairs::{Pair, Section, ratio, short};
@@ -110,7 +110,7 @@ fn cells(pair: &Pair<'_>, lines: &mut Vec<String>) {
         return;
     }
     let shown = sections.iter().flat_map(|section| &section.cells);
-    let axis = Axis::of(shown.map(|cell| cell.ratio.value));
+    let axis = RatioAxis::spanning(shown.map(|cell| cell.ratio.value));
     lines.push(String::new());
     lines.push(format!("    {}  {:>6}  {:<15}  A to B", axis.head(), "B / A", "95 %"));
     let mut notes = Vec::new();
@@ -132,7 +132,7 @@ fn cells(pair: &Pair<'_>, lines: &mut Vec<String>) {
 }
 
 /// A cell's name, and below it the picture and its numbers.
-fn of_cell(cell: &Compared, axis: Axis, notes: &mut Vec<String>) -> Vec<String> {
+fn of_cell(cell: &Compared, axis: RatioAxis, notes: &mut Vec<String>) -> Vec<String> {
     let less = if cell.less_is_better { " (less is better)" } else { "" };
     let n = match cell.replicates {
         [before, now] if before == now => before.to_string(),

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::saving::saving;
 use crate::report::Input;
-use crate::report::bars::{self, Bar, Panel};
+use crate::report::bars::{self, Bar, BarPanel};
 
 const WIDTH: f64 = 410.0;
 const ROW: f64 = 19.0;
@@ -37,7 +37,7 @@ pub fn section(input: &Input<'_>) -> Option<Markup> {
 }
 
 /// How far down each panel begins.
-fn placed<'a>(panels: &'a [(&'a Panel, Vec<Bar>)]) -> Vec<(f64, &'a Panel, &'a [Bar])> {
+fn placed<'a>(panels: &'a [(&'a BarPanel, Vec<Bar>)]) -> Vec<(f64, &'a BarPanel, &'a [Bar])> {
     let mut top = 0.0;
     let mut placed = Vec::new();
     for (panel, bars) in panels {
@@ -48,7 +48,7 @@ fn placed<'a>(panels: &'a [(&'a Panel, Vec<Bar>)]) -> Vec<(f64, &'a Panel, &'a [
 }
 
 /// A panel in words.
-fn told(panel: &Panel, bars: &[Bar]) -> String {
+fn told(panel: &BarPanel, bars: &[Bar]) -> String {
     let each: Vec<String> = bars
         .iter()
         .map(|bar| format!("{} {}", bar.label, panel.number(bar.estimate.value)))
@@ -57,7 +57,7 @@ fn told(panel: &Panel, bars: &[Bar]) -> String {
 }
 
 /// What is drawn as a table: a line for each bar, in the unit of its panel.
-fn csv(panels: &[(&Panel, Vec<Bar>)]) -> String {
+fn csv(panels: &[(&BarPanel, Vec<Bar>)]) -> String {
     let mut lines = vec!["panel,load,value,low,high".to_owned()];
     for (panel, bars) in panels {
         let line = |bar: &Bar| {
@@ -72,7 +72,7 @@ fn csv(panels: &[(&Panel, Vec<Bar>)]) -> String {
     lines.join("\n") + "\n"
 }
 
-fn drawn(top: f64, panel: &Panel, bars: &[Bar]) -> Markup {
+fn drawn(top: f64, panel: &BarPanel, bars: &[Bar]) -> Markup {
     let ends = bars.iter().flat_map(|bar| {
         let high = bar.estimate.interval.map_or(bar.estimate.value, |it| it.high);
         bar.each.iter().map(|(_, one)| *one).chain([bar.estimate.value, high])

@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::figures::Figure;
-use super::panel::{Axis, Dash, Kind, Panel, Place, Point, Trace};
+use super::panel::{Axis, AxisPosition, Dash, Panel, PanelKind, Point, Trace};
 use super::{Drawn, assets, sections, sql, tables};
 use crate::analysis::Severity;
 use crate::analysis::compare::{Change, Compared};
@@ -164,7 +164,7 @@ fn figure((number, pair): (usize, &Pair<'_>)) -> Figure {
         true => Vec::new(),
         false => vec![Panel {
             id: format!("ratios-{number}"),
-            kind: Kind::Dots,
+            kind: PanelKind::Dots,
             x: Axis { order, ..Axis::linear(group) },
             y: Axis::linear("B / A"),
             traces,
@@ -185,7 +185,7 @@ fn point(cell: &Compared, group: &str) -> Point {
     let (value, ends) = ratio(cell);
     let figure = if ends.is_empty() { value } else { format!("{value} ({ends})") };
     Point {
-        x: Place::Name(name(cell, group)),
+        x: AxisPosition::Name(name(cell, group)),
         y: cell.ratio.value,
         interval: cell.ratio.interval.map(|ends| (ends.low, ends.high)),
         says: format!("{figure}\n{}", cell.change.said().to_lowercase()),

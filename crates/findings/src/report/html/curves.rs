@@ -1,6 +1,6 @@
 //! (pure) Cells arranged as lines over one knob.
 
-use crate::report::cells::{self, Group, Row};
+use crate::report::cells::{self, CellGroup, CellRow};
 use crate::report::words;
 use base::value::Value;
 use experiment::knob::Settings;
@@ -8,26 +8,26 @@ use experiment::knob::Settings;
 /// A legend with more entries than this cannot be told apart.
 pub const CURVES_MAX: usize = 8;
 
-/// Cells that differ in one knob.
-pub struct Curve<'a> {
+/// Cells that differ in one knob, as one line of a plot.
+pub struct PlotCurve<'a> {
     /// For the legend.
     pub name: String,
     /// In the order of the axis, each with its place on it.
-    pub points: Vec<(f64, Row<'a>)>,
+    pub points: Vec<(f64, CellRow<'a>)>,
 }
 
 /// The curves over `axis` of all groups whose cells differ in it and whose settings `fit`, at most
 /// [`CURVES_MAX`], and how many there were beyond those.
 pub fn curves<'a>(
-    groups: &[Group<'a>],
+    groups: &[CellGroup<'a>],
     axis: &'static str,
     fit: impl Fn(&Settings) -> bool,
-) -> (Vec<Curve<'a>>, usize) {
-    let mut curves: Vec<Curve<'a>> = Vec::new();
+) -> (Vec<PlotCurve<'a>>, usize) {
+    let mut curves: Vec<PlotCurve<'a>> = Vec::new();
     for group in groups.iter().filter(|group| group.varying.contains(&axis)) {
         let others: Vec<&'static str> =
             group.varying.iter().copied().filter(|knob| *knob != axis).collect();
-        let mut bundles: Vec<(Vec<Option<&Value>>, Vec<Row<'a>>)> = Vec::new();
+        let mut bundles: Vec<(Vec<Option<&Value>>, Vec<CellRow<'a>>)> = Vec::new();
         for row in group.rows.iter().filter(|row| fit(&row.cell.settings)) {
             let key: Vec<_> = others.iter().map(|knob| cells::value(row.cell, knob)).collect();
             match bundles.iter_mut().find(|(known, _)| *known == key) {
@@ -36,14 +36,14 @@ pub fn curves<'a>(
             }
         }
         for (key, rows) in bundles {
-            let mut points: Vec<(f64, Row<'a>)> = rows
+            let mut points: Vec<(f64, CellRow<'a>)> = rows
                 .into_iter()
                 .filter_map(|row| Some((row.cell.settings.named(axis)?.number(), row)))
                 .collect();
             points.retain(|(x, _)| x.is_finite() && *x > 0.0);
             points.sort_by(|(a, _), (b, _)| a.total_cmp(b));
             if points.len() > 1 {
-                curves.push(Curve { name: name(&title(group, axis), &others, &key), points });
+                curves.push(PlotCurve { name: name(&title(group, axis), &others, &key), points });
             }
         }
     }
@@ -53,7 +53,7 @@ pub fn curves<'a>(
 }
 
 /// The group's name, or what it does where the name is only that of the axis.
-fn title(group: &Group<'_>, axis: &str) -> String {
+fn title(group: &CellGroup<'_>, axis: &str) -> String {
     let told = match group.name == axis.replace('-', " ") {
         true => group.told(&["access", "block-size"]),
         false => String::new(),

@@ -17,7 +17,7 @@ pub mod edges;
 mod place;
 mod sample;
 
-pub use columns::Column;
+pub use columns::ExplorerColumn;
 pub use place::section;
 
 /// More rows than this are sampled: lines of more trials are not told apart on any screen.
@@ -33,7 +33,7 @@ pub struct Explorer {
     /// Numbers of the trials that have a row, ascending.
     pub trials: Vec<u32>,
     /// What is known of each.
-    pub columns: Vec<Column>,
+    pub columns: Vec<ExplorerColumn>,
     /// Which columns stand as axes when the page opens, from left to right.
     pub axes: Vec<usize>,
     /// Figures and knobs that found no room, by name.
@@ -54,8 +54,8 @@ fn of_rows(input: &Input<'_>, rows_max: usize) -> Option<Explorer> {
     let (kept, left_out) = columns::kept(input);
     let most = (NUMBERS_MAX / kept.len().max(1)).min(rows_max);
     let rows = sample::rows(input, &kept, most);
-    let trials = columns::Trials::of(input);
-    let columns: Vec<Column> =
+    let trials = columns::Trials::from_input(input);
+    let columns: Vec<ExplorerColumn> =
         kept.par_iter().map(|kept| columns::column(trials, kept, &rows)).collect();
     let axes = columns::axes(&columns);
     let trials = rows.iter().map(|row| input.records[*row].trial.number).collect();
@@ -114,7 +114,7 @@ mod tests {
     use experiment::measurement::Outcome;
     use experiment::measurement::figures::Figures;
 
-    fn column<'a>(explorer: &'a Explorer, name: &str) -> &'a Column {
+    fn column<'a>(explorer: &'a Explorer, name: &str) -> &'a ExplorerColumn {
         explorer.columns.iter().find(|column| column.name == name).unwrap()
     }
 
@@ -184,7 +184,7 @@ mod tests {
             let level = origin.values[row].map(|level| &origin.levels[level as usize]);
             let foreign = level.is_some_and(|level| level.foreign);
             assert_eq!(level.is_some(), done);
-            assert_eq!(foreign, done && !cells::Source::of(view).is_device());
+            assert_eq!(foreign, done && !cells::FigureOrigin::from_trial(view).is_device());
         }
     }
 

@@ -14,8 +14,8 @@ const LINKED_MAX: usize = 12;
 /// Letters of a reason: what a program said last may be long.
 const LETTERS_MAX: usize = 400;
 
-/// What befell some trials.
-struct Reason<'a> {
+/// One reason why trials were not measured, with their numbers.
+struct FailureReason<'a> {
     outcome: &'static str,
     why: &'a str,
     trials: Vec<u32>,
@@ -56,7 +56,7 @@ pub fn section(input: &Input<'_>) -> Option<Markup> {
     })
 }
 
-fn row(reason: &Reason<'_>) -> Markup {
+fn row(reason: &FailureReason<'_>) -> Markup {
     let why: String = reason.why.chars().take(LETTERS_MAX).collect();
     html! { tr {
         th scope="row" { (reason.outcome) }
@@ -73,14 +73,14 @@ fn row(reason: &Reason<'_>) -> Markup {
 }
 
 /// Each reason once, those of most trials first.
-fn reasons<'a>(input: &'a Input<'_>) -> Vec<Reason<'a>> {
-    let mut reasons: Vec<Reason<'a>> = Vec::new();
+fn reasons<'a>(input: &'a Input<'_>) -> Vec<FailureReason<'a>> {
+    let mut reasons: Vec<FailureReason<'a>> = Vec::new();
     let mut known = std::collections::HashMap::new();
     for record in input.records {
         let Some(why) = record.outcome.why() else { continue };
         let outcome = record.outcome.name();
         let place = *known.entry((outcome, why)).or_insert_with(|| {
-            reasons.push(Reason { outcome, why, trials: Vec::new() });
+            reasons.push(FailureReason { outcome, why, trials: Vec::new() });
             reasons.len() - 1
         });
         reasons[place].trials.push(record.trial.number);

@@ -1,10 +1,12 @@
 //! (pure) The figures of the report: what each shows, what it says in a sentence, and, where
 //! nothing was measured, what would have to be.
 
-use super::curves::{self, Curve};
-use super::panel::{Axis, Dash, GREY, Kind, Panel, Place, Point, Trace, count_tick, time_tick};
+use super::curves::{self, PlotCurve};
+use super::panel::{
+    Axis, AxisPosition, Dash, GREY, Panel, PanelKind, Point, Trace, count_tick, time_tick,
+};
 use crate::analysis::scaling::Followed;
-use crate::report::cells::{self, Group, Row, Source};
+use crate::report::cells::{self, CellGroup, CellRow, FigureOrigin};
 use crate::report::{Input, words};
 use base::stats::Estimate;
 use base::value;
@@ -62,7 +64,7 @@ pub fn figures(input: &Input<'_>) -> Vec<Figure> {
             // What it would show was not found: not even that two figures are the same.
             figure.about.clear();
         } else {
-            figure.message = message::of(&figure.panels);
+            figure.message = message::main_message(&figure.panels);
         }
         // After the curve of load tests come those that go on with what it tells.
         let load = figure.id == "load";
@@ -100,7 +102,7 @@ fn missing(input: &Input<'_>, words: &[&str]) -> String {
     }
 }
 
-fn scaling(groups: &[Group<'_>], followed: &[Followed]) -> Planned {
+fn scaling(groups: &[CellGroup<'_>], followed: &[Followed]) -> Planned {
     let fit = |settings: &Settings| {
         !words::writes_only(settings) && !words::warm(settings) && !settings.has(knob::OPERATION)
     };
@@ -145,7 +147,7 @@ fn scaling(groups: &[Group<'_>], followed: &[Followed]) -> Planned {
     (figure, &["stream"])
 }
 
-fn depth(groups: &[Group<'_>]) -> Planned {
+fn depth(groups: &[CellGroup<'_>]) -> Planned {
     let fit = |settings: &Settings| !words::warm(settings);
     let (curves, beyond) = curves::curves(groups, "queue-depth", fit);
     let iops = traces(&curves, cells::IOPS, Dash::Solid, "", plain);
@@ -183,7 +185,7 @@ fn depth(groups: &[Group<'_>]) -> Planned {
     (Figure { id: "depth", title, about, panels, message: String::new() }, &["depth"])
 }
 
-fn blocks(groups: &[Group<'_>]) -> Planned {
+fn blocks(groups: &[CellGroup<'_>]) -> Planned {
     let fit = |settings: &Settings| !words::warm(settings);
     let (curves, beyond) = curves::curves(groups, "block-size", fit);
     let (unit, print) = unit(&curves);
@@ -221,7 +223,7 @@ fn about(text: &str, beyond: usize) -> String {
 type Print = fn(f64) -> (f64, String);
 
 /// The unit of throughput of some curves: bits where all go over a network, else bytes.
-fn unit(curves: &[Curve<'_>]) -> (&'static str, Print) {
+fn unit(curves: &[PlotCurve<'_>]) -> (&'static str, Print) {
     let mut rows = curves.iter().flat_map(|curve| &curve.points);
     match !curves.is_empty() && rows.all(|(_, row)| row.cell.settings.is_network()) {
         true => ("Gb/s", |per_s| (per_s * 8e-9, value::bits(per_s))),
@@ -242,8 +244,14 @@ fn nanoseconds(ns: f64) -> (f64, String) {
 }
 
 /// A line for each curve that has the figure `name`.
-fn traces(curves: &[Curve<'_>], name: &str, dash: Dash, suffix: &str, print: Print) -> Vec<Trace> {
-    let trace = |(place, curve): (usize, &Curve<'_>)| {
+fn traces(
+    curves: &[PlotCurve<'_>],
+    name: &str,
+    dash: Dash,
+    suffix: &str,
+    print: Print,
+) -> Vec<Trace> {
+    let trace = |(place, curve): (usize, &PlotCurve<'_>)| {
         // Of a mixed load both directions are told; what it wrote alone is another figure.
         let written = curve.points.iter().all(|(_, row)| words::writes_only(&row.cell.settings));
         if name == cells::DURABLE && !written {
@@ -254,7 +262,7 @@ fn traces(curves: &[Curve<'_>], name: &str, dash: Dash, suffix: &str, print: Pri
             let whole = cells::figure(row.cell, cells::ACCEPTED);
             let whole = whole.filter(|_| written && name == cells::THROUGHPUT);
             let estimate = whole.or_else(|| cells::figure(row.cell, name))?;
-            Some(point(Place::Number(*x), row, estimate, print))
+            Some(point(AxisPosition::Number(*x), row, estimate, print))
         });
         let points: Vec<Point> = points.collect();
         let foreign = !points.is_empty() && points.iter().all(|point| !point.mark.is_empty());
@@ -285,7 +293,7 @@ fn apart(mut seconds: Vec<Trace>, firsts: &[Trace]) -> Vec<Trace> {
     seconds
 }
 
-fn point(x: Place, row: &Row<'_>, estimate: Estimate, print: Print) -> Point {
+fn point(x: AxisPosition, row: &CellRow<'_>, estimate: Estimate, print: Print) -> Point {
     let (y, figure) = print(estimate.value);
     let interval =
         estimate.interval.map(|interval| (print(interval.low).0, print(interval.high).0));
@@ -296,7 +304,7 @@ fn point(x: Place, row: &Row<'_>, estimate: Estimate, print: Print) -> Point {
     }
     let n = row.cell.trials.len();
     says.push_str(&format!("\nn = {n}"));
-    if row.source != Source::Written {
+    if row.source != FigureOrigin::Written {
         says.push_str(&format!("\n{}", row.source.meaning()));
     }
     let mark = if row.source.is_device() { "" } else { row.source.name() };
@@ -316,7 +324,7 @@ fn heights(traces: &[Trace]) -> impl Iterator<Item = f64> + '_ {
 /// A panel of figures over a knob; none without traces.
 fn panel(
     id: &str,
-    curves: &[Curve<'_>],
+    curves: &[PlotCurve<'_>],
     knob: &str,
     figures: &[&'static str],
     y: Axis,
@@ -335,7 +343,7 @@ fn panel(
     ticks.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let x = Axis { title: knob.replace('-', " "), log: true, ticks, order: Vec::new() };
     let (laws, figures, trials) = (Vec::new(), figures.to_vec(), Vec::new());
-    vec![Panel { id: id.to_owned(), kind: Kind::Lines, x, y, traces, laws, figures, trials }]
+    vec![Panel { id: id.to_owned(), kind: PanelKind::Lines, x, y, traces, laws, figures, trials }]
 }
 
 #[cfg(test)]

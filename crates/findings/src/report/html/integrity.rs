@@ -8,8 +8,8 @@ use super::saving::saving;
 use super::sql;
 use super::tables::{boxed, coded};
 use super::timelines::Timeline;
-use crate::report::hexdump::{self, ROW_BYTES, Row};
-use crate::report::integrity::{DRIVES_WHEN, DUMPS_MAX, Sheet, lasting, rereads, sheet};
+use crate::report::hexdump::{self, HexdumpRow, ROW_BYTES};
+use crate::report::integrity::{DRIVES_WHEN, DUMPS_MAX, IntegritySheet, lasting, rereads, sheet};
 use crate::report::{Input, words};
 use base::value;
 use experiment::measurement::integrity::Fault;
@@ -58,7 +58,7 @@ pub fn sections(
     Some((section, appended))
 }
 
-fn problems(sheet: &Sheet<'_>, sql: &Markup) -> Markup {
+fn problems(sheet: &IntegritySheet<'_>, sql: &Markup) -> Markup {
     let more = sheet.problems.len().saturating_sub(FAULTS_MAX) as u64 + sheet.problems_not_kept;
     let table = html! {
         table.faults {
@@ -79,7 +79,7 @@ fn problems(sheet: &Sheet<'_>, sql: &Markup) -> Markup {
     }
 }
 
-fn faults(sheet: &Sheet<'_>, sql: &Markup) -> Markup {
+fn faults(sheet: &IntegritySheet<'_>, sql: &Markup) -> Markup {
     let more = sheet.faults.len().saturating_sub(FAULTS_MAX) as u64 + sheet.not_kept;
     let shown = sheet.faults.iter().take(FAULTS_MAX);
     let table = html! {
@@ -149,7 +149,7 @@ fn one(number: usize, fault: &Fault, counted: Option<&String>) -> Markup {
 }
 
 /// One line where nothing differs, two where something does.
-fn sixteen(row: &Row) -> Markup {
+fn sixteen(row: &HexdumpRow) -> Markup {
     let wrong = row.is_wrong();
     html! {
         (format!("{:010x} ", row.offset))
@@ -161,7 +161,7 @@ fn sixteen(row: &Row) -> Markup {
 }
 
 /// Neighbours that differ are marked together.
-fn bytes(row: &Row, of: &[u8], mark: &str) -> Markup {
+fn bytes(row: &HexdumpRow, of: &[u8], mark: &str) -> Markup {
     let mut runs: Vec<(bool, Vec<String>)> = Vec::new();
     for place in 0..ROW_BYTES {
         let text = of.get(place).map_or_else(|| "  ".to_owned(), |byte| format!("{byte:02x}"));
@@ -207,7 +207,7 @@ fn over_time(place: usize, course: &Timeline) -> Markup {
     }
 }
 
-fn drives(input: &Input<'_>, sheet: &Sheet<'_>) -> Markup {
+fn drives(input: &Input<'_>, sheet: &IntegritySheet<'_>) -> Markup {
     let has = |head: &&(&str, &str)| {
         sheet.drives.iter().flat_map(|drive| &drive.counts).any(|(word, _)| *word == head.1)
     };

@@ -10,7 +10,7 @@ pub struct Panel {
     /// Names its place in the page.
     pub id: String,
     /// Lines or bars.
-    pub kind: Kind,
+    pub kind: PanelKind,
     /// Across.
     pub x: Axis,
     /// Up.
@@ -44,7 +44,7 @@ pub struct Fitted {
 /// How a panel's traces are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum PanelKind {
     /// Points joined by lines, on numbers.
     Lines,
     /// Groups of bars, on names.
@@ -109,7 +109,7 @@ pub enum Dash {
 #[derive(Debug, Serialize)]
 pub struct Point {
     /// Where across.
-    pub x: Place,
+    pub x: AxisPosition,
     /// Where up, in the unit of the axis.
     #[serde(serialize_with = "short")]
     pub y: f64,
@@ -129,10 +129,10 @@ pub struct Point {
     pub trials: Vec<u32>,
 }
 
-/// A place across.
+/// Where a point lies across: at a number, or at a name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Place {
+pub enum AxisPosition {
     /// On an axis of numbers.
     Number(f64),
     /// On an axis of names.

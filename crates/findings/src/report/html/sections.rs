@@ -4,13 +4,13 @@ use maud::{Markup, html};
 
 use super::figures::Figure;
 use super::fold::folded;
-use super::panel::{Kind, Panel};
+use super::panel::{Panel, PanelKind};
 use super::saving::saving;
 use super::timelines::Timeline;
 use super::{explorer, inventory, sql, tables, topology};
 use crate::analysis::words::RANGES;
 use crate::analysis::{Finding, Severity};
-use crate::report::cells::{self, Source};
+use crate::report::cells::{self, FigureOrigin};
 use crate::report::nature::Nature;
 use crate::report::{Input, reported, words};
 use base::value::counted;
@@ -164,7 +164,7 @@ fn drawing(figure: &Figure, sql: &dyn Fn(&Panel) -> Option<Markup>) -> Markup {
             @if figure.panels.is_empty() {
                 p.missing { (tables::coded(&figure.message)) }
             } @else {
-                @let lines = figure.panels.iter().all(|panel| panel.kind == Kind::Lines);
+                @let lines = figure.panels.iter().all(|panel| panel.kind == PanelKind::Lines);
                 div.panels.lines[lines] {
                     @for panel in &figure.panels {
                         div.plot id=(panel.id) role="img" data-plot=(panel.id)
@@ -232,7 +232,7 @@ pub fn results(input: &Input<'_>) -> Markup {
     let not_bought = &input.campaign.not_bought;
     let groups = cells::groups(input);
     let shown = groups.iter().filter(|group| !reported::are_all(group));
-    let marked = Source::marked(shown.flat_map(|group| &group.rows)).into_iter();
+    let marked = FigureOrigin::marked(shown.flat_map(|group| &group.rows)).into_iter();
     let marked: Vec<String> =
         marked.map(|source| format!("{}: {}", source.mark(), source.meaning())).collect();
     let tables = html! {

@@ -7,12 +7,12 @@ use std::collections::{BTreeSet, HashSet};
 
 use maud::{Markup, html};
 
-use super::panel::{Kind, Panel};
+use super::panel::{Panel, PanelKind};
 use super::{explorer, varying};
 use crate::analysis::compare::Comparison;
-use crate::report::cells::{self, Group};
-use crate::report::integrity::Sheet;
-use crate::report::pairs::Told;
+use crate::report::cells::{self, CellGroup};
+use crate::report::integrity::IntegritySheet;
+use crate::report::pairs::NamedCampaign;
 use crate::report::{Input, TrialView, operations, programs, words};
 use experiment::measurement::{INTERRUPTED, Record};
 use experiment::query::{column, literal, typed};
@@ -39,7 +39,7 @@ const MEANS: &str = "Means over replicates, in the units of the store. Their int
                      least and the most of its trials.";
 
 /// The mean of the first of `names` that a cell has, if any cell of the group has one.
-fn mean(group: &Group<'_>, names: &[&str], divided: &str, head: &str) -> Option<String> {
+fn mean(group: &CellGroup<'_>, names: &[&str], divided: &str, head: &str) -> Option<String> {
     let has = |name: &&&str| group.rows.iter().any(|row| row.cell.figures.contains_key(name));
     let means: Vec<&str> = names.iter().filter(has).copied().collect();
     // SQLite cannot put histograms together.
@@ -64,7 +64,7 @@ fn mean(group: &Group<'_>, names: &[&str], divided: &str, head: &str) -> Option<
 
 /// Of a table of cells: what its group's rows are told apart by, these means, and how many
 /// replicates there are.
-fn of_cells(input: &Input<'_>, group: &Group<'_>, means: Vec<String>) -> Markup {
+fn of_cells(input: &Input<'_>, group: &CellGroup<'_>, means: Vec<String>) -> Markup {
     let keys: Vec<String> = cells::keys(group).into_iter().map(column).collect();
     let origin = "group_concat(DISTINCT origin) AS origin".to_owned();
     let n = "sum(outcome = 'done') AS n".to_owned();
@@ -92,7 +92,7 @@ fn of_cells(input: &Input<'_>, group: &Group<'_>, means: Vec<String>) -> Markup 
 }
 
 /// Of the usual table of a group.
-pub fn of_group(input: &Input<'_>, group: &Group<'_>) -> Markup {
+pub fn of_group(input: &Input<'_>, group: &CellGroup<'_>) -> Markup {
     let written = group.rows.iter().all(|row| words::writes_only(&row.cell.settings));
     let mean = |names: &[&str], divided: &str, head: &str| mean(group, names, divided, head);
     let first = match written {
@@ -113,26 +113,26 @@ pub fn of_group(input: &Input<'_>, group: &Group<'_>) -> Markup {
 /// Of a table whose columns are figures as they are.
 fn of_figures<'a>(
     input: &Input<'_>,
-    group: &Group<'_>,
+    group: &CellGroup<'_>,
     names: impl Iterator<Item = &'a str>,
 ) -> Markup {
     of_cells(input, group, names.filter_map(|name| mean(group, &[name], "", name)).collect())
 }
 
 /// Of the table of operations of a group.
-pub fn of_operations(input: &Input<'_>, group: &Group<'_>) -> Markup {
+pub fn of_operations(input: &Input<'_>, group: &CellGroup<'_>) -> Markup {
     of_figures(input, group, operations::columns(group).iter().map(|column| column.name))
 }
 
 /// Of the table of programs of a group.
-pub fn of_programs(input: &Input<'_>, group: &Group<'_>) -> Markup {
+pub fn of_programs(input: &Input<'_>, group: &CellGroup<'_>) -> Markup {
     let said = programs::said(input, group);
     let usual = programs::COLUMNS.iter().map(|(name, _)| *name);
     of_figures(input, group, usual.chain(said))
 }
 
 /// Of the table of what others reported.
-pub fn of_others(input: &Input<'_>, group: &Group<'_>) -> Markup {
+pub fn of_others(input: &Input<'_>, group: &CellGroup<'_>) -> Markup {
     let figures = group.rows.iter().flat_map(|row| row.cell.figures.keys()).map(AsRef::as_ref);
     let reported =
         figures.filter(|name| name.starts_with(experiment::measurement::reported::PREFIX));
@@ -258,7 +258,7 @@ pub fn of_panel(input: &Input<'_>, panel: &Panel) -> Option<Markup> {
         input.campaign.id
     );
     let about = match panel.trials.is_empty() {
-        _ if panel.kind == Kind::Distribution => {
+        _ if panel.kind == PanelKind::Distribution => {
             "A row a trial that this rests on. Drawn are all operations of a load together, from \
              the table `histogram`, which SQL cannot put together."
         }
@@ -275,7 +275,7 @@ pub fn of_panel(input: &Input<'_>, panel: &Panel) -> Option<Markup> {
 }
 
 /// Of one side of a comparison.
-pub fn of_side(side: &Told<'_>, comparison: &Comparison, place: usize) -> Markup {
+pub fn of_side(side: &NamedCampaign<'_>, comparison: &Comparison, place: usize) -> Markup {
     let figures: BTreeSet<&str> =
         comparison.cells.iter().map(|cell| cell.figure.as_str()).collect();
     let figures: Vec<String> = figures.into_iter().map(column).collect();
@@ -308,7 +308,7 @@ pub fn of_failures(input: &Input<'_>) -> Markup {
 }
 
 /// Of the table of what drives count.
-pub fn of_drives(input: &Input<'_>, sheet: &Sheet<'_>, heads: &[(&str, &str)]) -> Markup {
+pub fn of_drives(input: &Input<'_>, sheet: &IntegritySheet<'_>, heads: &[(&str, &str)]) -> Markup {
     let counts = heads
         .iter()
         .map(|(key, head)| format!("d.value -> 'health' ->> {} AS {}", literal(key), typed(head)));

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 
-use super::panel::{self, Kind, Panel, Place, Point};
+use super::panel::{self, AxisPosition, Panel, PanelKind, Point};
 use super::{sql, varying};
-use crate::report::cells::{self, Group, Row, Source};
+use crate::report::cells::{self, CellGroup, CellRow, FigureOrigin};
 use crate::report::reach::Reach;
 use crate::report::{Input, TrialView, operations, per_cpu, programs, reported, words};
 use base::stats::Estimate;
@@ -70,24 +70,24 @@ fn unbroken(text: &str) -> Markup {
 
 /// A figure with its interval; grey, hatched and marked unless it is the device's. The mark stands
 /// first, so that figures of one column stay in line.
-fn figure(estimate: Option<Estimate>, source: Source, print: fn(f64) -> String) -> Markup {
+fn figure(estimate: Option<Estimate>, source: FigureOrigin, print: fn(f64) -> String) -> Markup {
     marked(estimate, source, source.mark(), print)
 }
 
 /// The first figure of a row: its mark is a word.
-fn leading(estimate: Option<Estimate>, source: Source, print: fn(f64) -> String) -> Markup {
+fn leading(estimate: Option<Estimate>, source: FigureOrigin, print: fn(f64) -> String) -> Markup {
     marked(estimate, source, source.name(), print)
 }
 
 fn marked(
     estimate: Option<Estimate>,
-    source: Source,
+    source: FigureOrigin,
     mark: &str,
     print: fn(f64) -> String,
 ) -> Markup {
     let Some(estimate) = estimate else { return html! { td.number { "\u{2013}" } } };
     let foreign = !source.is_device();
-    let spread = Reach::of(&estimate).map(Reach::signed);
+    let spread = Reach::from_estimate(&estimate).map(Reach::signed);
     html! {
         td.number.foreign[foreign] data-v=(format!("{:.6e}", estimate.value)) {
             @if foreign { span.badge title=(source.meaning()) { (mark) } " " }
@@ -123,7 +123,7 @@ pub fn groups(input: &Input<'_>) -> Markup {
                 (boxed(&format!("Operations of {}", group.name), &of_operations(&group)))
                 (sql::of_operations(input, &group))
                 (of_machines(&group))
-                @for told in per_cpu::of(input, &group) { (of_cpus(&told)) }
+                @for told in per_cpu::cpu_shares(input, &group) { (of_cpus(&told)) }
             } @else if !reported::are_all(&group) {
                 (boxed(&format!("Figures of {}", group.name), &group_table(&group)))
                 (sql::of_group(input, &group))
@@ -137,7 +137,7 @@ pub fn groups(input: &Input<'_>) -> Markup {
 }
 
 /// The groups with at most `most` rows together, the first ones whole; and how many rows each lost.
-fn bounded(groups: Vec<Group<'_>>, most: usize) -> Vec<(Group<'_>, usize)> {
+fn bounded(groups: Vec<CellGroup<'_>>, most: usize) -> Vec<(CellGroup<'_>, usize)> {
     let (mut room, mut bounded) = (most, Vec::with_capacity(groups.len()));
     for mut group in groups {
         let left_out = group.rows.len().saturating_sub(room);
@@ -149,7 +149,7 @@ fn bounded(groups: Vec<Group<'_>>, most: usize) -> Vec<(Group<'_>, usize)> {
 }
 
 /// Time, processor and memory of programs, and what they said themselves.
-fn of_programs(input: &Input<'_>, group: &Group<'_>) -> Markup {
+fn of_programs(input: &Input<'_>, group: &CellGroup<'_>) -> Markup {
     let said = programs::said(input, group);
     let columns = programs::COLUMNS.iter().copied().chain(said.iter().map(|name| (*name, *name)));
     let columns: Vec<(&str, &str)> = columns.collect();
@@ -172,7 +172,7 @@ fn of_programs(input: &Input<'_>, group: &Group<'_>) -> Markup {
 }
 
 /// What both machines did, of loads over a network; nothing of others.
-fn of_machines(group: &Group<'_>) -> Markup {
+fn of_machines(group: &CellGroup<'_>) -> Markup {
     let columns = operations::of_machines(group);
     let table = html! {
         table {
@@ -197,7 +197,7 @@ fn of_machines(group: &Group<'_>) -> Markup {
 }
 
 /// What each CPU did in one trial.
-fn of_cpus(told: &per_cpu::Told) -> Markup {
+fn of_cpus(told: &per_cpu::TrialCpuShares) -> Markup {
     let table = html! {
         table {
             thead { tr {
@@ -219,7 +219,7 @@ fn of_cpus(told: &per_cpu::Told) -> Markup {
 }
 
 /// Operations per second, and what each took.
-fn of_operations(group: &Group<'_>) -> Markup {
+fn of_operations(group: &CellGroup<'_>) -> Markup {
     let columns = operations::columns(group);
     let noted = group.rows.iter().any(|row| !row.notes.is_empty());
     html! {
@@ -247,7 +247,7 @@ fn of_operations(group: &Group<'_>) -> Markup {
 }
 
 /// Figures that others reported, without any mark of ours.
-fn of_others(input: &Input<'_>, group: &Group<'_>) -> Markup {
+fn of_others(input: &Input<'_>, group: &CellGroup<'_>) -> Markup {
     let sheet = reported::sheet(input, group);
     html! {
         table {
@@ -266,7 +266,7 @@ fn of_others(input: &Input<'_>, group: &Group<'_>) -> Markup {
     }
 }
 
-fn group_table(group: &Group<'_>) -> Markup {
+fn group_table(group: &CellGroup<'_>) -> Markup {
     let written = group.rows.iter().all(|row| words::writes_only(&row.cell.settings));
     let noted = group.rows.iter().any(|row| !row.notes.is_empty());
     html! {
@@ -293,7 +293,7 @@ fn group_table(group: &Group<'_>) -> Markup {
     }
 }
 
-fn group_row(group: &Group<'_>, row: &Row<'_>, written: bool, noted: bool) -> Markup {
+fn group_row(group: &CellGroup<'_>, row: &CellRow<'_>, written: bool, noted: bool) -> Markup {
     let get = |name| cells::figure(row.cell, name);
     // The binary unit repeats the figure beside it, so it does without the interval.
     let bare = get(cells::THROUGHPUT).map(|estimate| Estimate::bare(estimate.value));
@@ -324,18 +324,18 @@ fn group_row(group: &Group<'_>, row: &Row<'_>, written: bool, noted: bool) -> Ma
 
 /// What a panel draws, as a table.
 pub fn panel(panel: &Panel) -> Markup {
-    if panel.kind == Kind::Distribution {
+    if panel.kind == PanelKind::Distribution {
         return percentiles(panel);
     }
-    let mut places: Vec<&Place> = Vec::new();
+    let mut places: Vec<&AxisPosition> = Vec::new();
     for point in panel.traces.iter().flat_map(|trace| &trace.points) {
         if !places.contains(&&point.x) {
             places.push(&point.x);
         }
     }
-    let label = |place: &Place| match place {
-        Place::Name(name) => name.replace('\n', ", "),
-        Place::Number(x) => {
+    let label = |place: &AxisPosition| match place {
+        AxisPosition::Name(name) => name.replace('\n', ", "),
+        AxisPosition::Number(x) => {
             let tick = panel.x.ticks.iter().find(|(at, _)| at == x);
             tick.map_or_else(|| x.to_string(), |(_, label)| label.clone())
         }
@@ -451,7 +451,7 @@ fn trial(
     sizes: &[&'static str],
 ) -> Markup {
     let trial = &record.trial;
-    let source = Source::of(view);
+    let source = FigureOrigin::from_trial(view);
     let others = record.outcome.measurement().and_then(|it| it.reported.as_ref());
     let get = |name| view.figures.get(name).copied().filter(|e: &Estimate| e.value.is_finite());
     let steady = match view.steady {

@@ -44,7 +44,7 @@ pub struct Timeline {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<(f64, f64)>,
     /// What is drawn.
-    pub lines: Vec<Line>,
+    pub lines: Vec<TimelineSeries>,
     /// Latency, where it was counted by class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<latency::Map>,
@@ -52,7 +52,7 @@ pub struct Timeline {
 
 /// One line of a timeline.
 #[derive(Debug, Serialize)]
-pub struct Line {
+pub struct TimelineSeries {
     /// Which panel it is drawn in.
     pub panel: &'static str,
     /// For the legend.
@@ -206,7 +206,9 @@ fn timeline(
             let column = format!("{resource}.some_ns");
             let line = rate(pressure, &column, points, 1e-7, "pressure", resource);
             // Nothing waited for it: a line along the axis.
-            let idle = |line: &Line| resource != "io" && line.v.iter().all(|share| *share == 0.0);
+            let idle = |line: &TimelineSeries| {
+                resource != "io" && line.v.iter().all(|share| *share == 0.0)
+            };
             lines.extend(line.filter(|line| !idle(line)));
         }
     }
@@ -231,7 +233,7 @@ fn source<'a>(measurement: &'a Measurement, name: &str) -> Option<&'a Series> {
     measurement.counters.iter().find(|series| series.source == name)
 }
 
-fn throughput(load: &Series, points: usize, lines: &mut Vec<Line>) {
+fn throughput(load: &Series, points: usize, lines: &mut Vec<TimelineSeries>) {
     for (column, scale, panel, name) in [
         ("read_bytes", 1e-6, "throughput", "read"),
         ("write_bytes", 1e-6, "throughput", "written"),
@@ -244,7 +246,12 @@ fn throughput(load: &Series, points: usize, lines: &mut Vec<Line>) {
 
 /// What disks gave, what went into sockets and what arrived, on one axis: where the first is above
 /// the others nobody waits for the disk, and where it is the lowest everybody does.
-fn on_the_way(measurement: &Measurement, sent: &Series, points: usize, lines: &mut Vec<Line>) {
+fn on_the_way(
+    measurement: &Measurement,
+    sent: &Series,
+    points: usize,
+    lines: &mut Vec<TimelineSeries>,
+) {
     let gigabits = 8e-9;
     let mut add = |series: &Series, column: &str, name: &str| {
         lines.extend(rate(series, column, points, gigabits, "network", name));
@@ -262,7 +269,7 @@ fn on_the_way(measurement: &Measurement, sent: &Series, points: usize, lines: &m
 const CPU_KINDS: &[&str] = &["user", "system", "softirq", "irq", "steal", "iowait"];
 
 /// Shares of all processors together.
-fn cpu(stat: &Series, points: usize, lines: &mut Vec<Line>) {
+fn cpu(stat: &Series, points: usize, lines: &mut Vec<TimelineSeries>) {
     let rows = kept(stat.at_ns.len(), points);
     let sums = |kind: &str| -> Vec<u64> {
         let suffix = format!(".{kind}_ns");
@@ -282,12 +289,17 @@ fn cpu(stat: &Series, points: usize, lines: &mut Vec<Line>) {
         let share = |(row, ns): (usize, &u64)| shortened(100.0 * *ns as f64 / total(row).max(1.0));
         let v: Vec<f64> = grown.iter().enumerate().map(share).collect();
         if v.iter().any(|share| *share > 0.0) {
-            lines.push(Line { panel: "cpu", name: (*kind).to_owned(), t: ends(stat, &rows), v });
+            lines.push(TimelineSeries {
+                panel: "cpu",
+                name: (*kind).to_owned(),
+                t: ends(stat, &rows),
+                v,
+            });
         }
     }
 }
 
-fn busy(disks: &Series, points: usize, lines: &mut Vec<Line>) {
+fn busy(disks: &Series, points: usize, lines: &mut Vec<TimelineSeries>) {
     let devices = disks.columns.iter().filter_map(|column| {
         let device = column.name.strip_suffix(".busy_ms")?;
         let grown = column.values.last()?.saturating_sub(*column.values.first()?);
@@ -309,7 +321,7 @@ fn rate(
     factor: f64,
     panel: &'static str,
     name: &str,
-) -> Option<Line> {
+) -> Option<TimelineSeries> {
     let values = &series.column(column)?.values;
     let rows = kept(series.at_ns.len().min(values.len()), points);
     let grown = growths(values, &rows);
@@ -317,7 +329,7 @@ fn rate(
     let v = grown.iter().zip(lengths).map(|(grown, length_ns)| {
         shortened(*grown as f64 * factor * 1e9 / (length_ns.max(1) as f64))
     });
-    Some(Line { panel, name: name.to_owned(), t: ends(series, &rows), v: v.collect() })
+    Some(TimelineSeries { panel, name: name.to_owned(), t: ends(series, &rows), v: v.collect() })
 }
 
 /// Which rows to keep so that there are at most `points` intervals: evenly, with first and last.

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use super::saving::saving;
-use crate::analysis::path::{DataPath, Part, Paths, paths};
+use crate::analysis::path::{DataPath, PathPart, Paths, paths};
 use crate::report::inspect::{Inspection, cut};
 use crate::warning::warnings;
 use base::value;
@@ -70,7 +70,7 @@ fn csv(paths: &Paths) -> String {
     let mut lines = vec!["way,part,kind,bytes_per_s,derivation".to_owned()];
     for path in &paths.paths {
         let way = quoted(&path.ends.join(" "));
-        let line = |part: &Part| {
+        let line = |part: &PathPart| {
             let rate = part.bytes_per_s.map_or_else(String::new, |rate| format!("{rate:.0}"));
             let (name, why) = (quoted(&part.name), quoted(&part.derivation));
             format!("{way},{name},{},{rate},{why}", part.kind)
@@ -80,8 +80,8 @@ fn csv(paths: &Paths) -> String {
     lines.join("\n") + "\n"
 }
 
-/// One way, or several that are alike.
-struct Row<'a> {
+/// One way of data, or several that are alike, as a row of the picture.
+struct PathRow<'a> {
     path: &'a DataPath,
     /// Of all that are alike.
     ends: Vec<&'a str>,
@@ -90,20 +90,20 @@ struct Row<'a> {
     node: Option<u32>,
 }
 
-fn rows<'a>(server: &Server, paths: &'a Paths) -> Vec<Row<'a>> {
-    let mut rows: Vec<Row<'a>> = Vec::new();
+fn rows<'a>(server: &Server, paths: &'a Paths) -> Vec<PathRow<'a>> {
+    let mut rows: Vec<PathRow<'a>> = Vec::new();
     for path in &paths.paths {
         let node = path.controllers.first().and_then(|address| {
             server.pci.iter().find(|function| function.address == *address)?.numa_node
         });
         let ends = path.ends.iter().map(String::as_str);
-        let same = |row: &&mut Row<'_>| row.node == node && alike(row.path, path);
+        let same = |row: &&mut PathRow<'_>| row.node == node && alike(row.path, path);
         match rows.iter_mut().find(same) {
             Some(row) => {
                 row.ends.extend(ends);
                 row.times += 1;
             }
-            None => rows.push(Row { path, ends: ends.collect(), times: 1, node }),
+            None => rows.push(PathRow { path, ends: ends.collect(), times: 1, node }),
         }
     }
     rows.sort_by_key(|row| row.node);
@@ -112,7 +112,7 @@ fn rows<'a>(server: &Server, paths: &'a Paths) -> Vec<Row<'a>> {
 
 /// Whether two ways have the same parts, wherever they are.
 fn alike(a: &DataPath, b: &DataPath) -> bool {
-    let same = |(a, b): (&Part, &Part)| {
+    let same = |(a, b): (&PathPart, &PathPart)| {
         (a.kind, a.bytes_per_s, &a.derivation) == (b.kind, b.bytes_per_s, &b.derivation)
     };
     a.kind == b.kind
@@ -152,7 +152,7 @@ fn picture(server: &Server, paths: &Paths) -> Option<Markup> {
 }
 
 /// Runs of rows at the same node: place of the first, how many, node.
-fn nodes(rows: &[Row<'_>]) -> Vec<(usize, usize, Option<u32>)> {
+fn nodes(rows: &[PathRow<'_>]) -> Vec<(usize, usize, Option<u32>)> {
     let mut runs: Vec<(usize, usize, Option<u32>)> = Vec::new();
     for (place, row) in rows.iter().enumerate() {
         match runs.last_mut() {
@@ -184,13 +184,13 @@ fn node_lines(server: &Server, node: Option<u32>) -> Vec<String> {
 }
 
 /// Everything of one way but its node: links from memory's side, bridges, controller, ends.
-fn way(server: &Server, row: &Row<'_>, top: usize, bridges: usize, most: f64) -> Markup {
-    let parts: Vec<(usize, &Part)> = row.path.parts.iter().enumerate().collect();
-    let of = |kinds: &'static [&'static str]| -> Vec<(usize, &Part)> {
+fn way(server: &Server, row: &PathRow<'_>, top: usize, bridges: usize, most: f64) -> Markup {
+    let parts: Vec<(usize, &PathPart)> = row.path.parts.iter().enumerate().collect();
+    let of = |kinds: &'static [&'static str]| -> Vec<(usize, &PathPart)> {
         parts.iter().filter(|(_, part)| kinds.contains(&part.kind)).copied().collect()
     };
     // From memory down: the uppermost bridge first, the controller's own link last.
-    let trunk: Vec<(usize, &Part)> = of(&["pcie"]).into_iter().rev().collect();
+    let trunk: Vec<(usize, &PathPart)> = of(&["pcie"]).into_iter().rev().collect();
     let ends = of(&["disks", "ports", "links"]);
     // Of several links between controller and ends the narrowest is drawn.
     let known = ends.iter().filter_map(|end| Some((*end, end.1.bytes_per_s?)));
@@ -220,14 +220,14 @@ fn way(server: &Server, row: &Row<'_>, top: usize, bridges: usize, most: f64) ->
     }
 }
 
-fn marked(row: &Row<'_>, place: usize) -> bool {
+fn marked(row: &PathRow<'_>, place: usize) -> bool {
     row.path.narrowest == Some(place)
 }
 
 /// A link with what it carries above and what it is below.
 fn wire(
-    row: &Row<'_>,
-    (place, part): (usize, &Part),
+    row: &PathRow<'_>,
+    (place, part): (usize, &PathPart),
     (from, to, top): (usize, usize, usize),
     most: f64,
 ) -> Markup {
@@ -282,7 +282,7 @@ fn boxed(left: usize, top: usize, height: usize, lines: &[String]) -> Markup {
     }
 }
 
-fn controller_lines(row: &Row<'_>, trunk: &[(usize, &Part)]) -> Vec<String> {
+fn controller_lines(row: &PathRow<'_>, trunk: &[(usize, &PathPart)]) -> Vec<String> {
     // `6 disks on NAME (ADDRESS)`.
     let name = row.path.name.split_once(" on ").map_or("", |(_, name)| name);
     let name = name.rsplit_once(" (").map_or(name, |(name, _)| name);
@@ -303,7 +303,7 @@ fn controller_lines(row: &Row<'_>, trunk: &[(usize, &Part)]) -> Vec<String> {
 }
 
 /// Disks by model, ports by name.
-fn end_lines(server: &Server, row: &Row<'_>) -> Vec<String> {
+fn end_lines(server: &Server, row: &PathRow<'_>) -> Vec<String> {
     let mut kinds: Vec<(String, usize)> = Vec::new();
     for end in &row.ends {
         let what = match row.path.kind {

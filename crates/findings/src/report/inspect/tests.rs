@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::*;
 use crate::analysis::path::paths;
 use crate::report::schema::check;
-use crate::warning::{Found, warnings};
+use crate::warning::{WarningFinding, warnings};
 use facts::inventory::pcie::Pace;
 use facts::inventory::server::{
     Array, Drive, Fact, Function, Health, Hop, Interface, Link, Part, Thing, Unread, Usage,
@@ -163,7 +163,7 @@ fn hostile_names_neither_steer_the_terminal_nor_widen_the_page() {
     let mut inspection = of(server);
     inspection.warnings.push(Warning {
         kind: text(),
-        found: Found { text: text(), evidence: vec![text()], ..Found::default() },
+        found: WarningFinding { text: text(), evidence: vec![text()], ..WarningFinding::default() },
     });
     let printed = inspection.text();
     assert!(widest(&printed) <= 100, "{} columns", widest(&printed));

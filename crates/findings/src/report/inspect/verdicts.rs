@@ -1,7 +1,7 @@
 //! (pure) Paths, warnings and what was not read, as text.
 
 use super::page::{Page, few};
-use crate::analysis::path::{DataPath, Part, Paths, Stack};
+use crate::analysis::path::{DataPath, PathPart, Paths, Stack};
 use crate::warning::Warning;
 use base::value;
 use facts::inventory::server::Unread;
@@ -12,12 +12,12 @@ pub fn paths(page: &mut Page, paths: &Paths) {
     for line in &paths.summary {
         page.line(1, line);
     }
-    let mut told: Vec<(Vec<&Part>, usize)> = Vec::new();
+    let mut told: Vec<(Vec<&PathPart>, usize)> = Vec::new();
     for (place, path) in paths.paths.iter().enumerate() {
         if told.iter().any(|(parts, _)| alike(parts, path)) {
             continue;
         }
-        let parts: Vec<&Part> = path.parts.iter().collect();
+        let parts: Vec<&PathPart> = path.parts.iter().collect();
         let same = || paths.paths[place + 1..].iter().filter(|other| alike(&parts, other));
         page.line(1, &path.name);
         let others: Vec<String> = same().map(|other| other.ends.join(", ")).collect();
@@ -34,8 +34,8 @@ pub fn paths(page: &mut Page, paths: &Paths) {
 }
 
 /// Whether a path has the same parts in the same order, wherever they are.
-fn alike(parts: &[&Part], other: &DataPath) -> bool {
-    let same = |(a, b): (&&Part, &Part)| {
+fn alike(parts: &[&PathPart], other: &DataPath) -> bool {
+    let same = |(a, b): (&&PathPart, &PathPart)| {
         (a.kind, a.bytes_per_s, &a.derivation, a.shared_with.is_empty())
             == (b.kind, b.bytes_per_s, &b.derivation, b.shared_with.is_empty())
     };

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::{Language, Table};
-use crate::report::cells::{self, Group};
+use crate::report::cells::{self, CellGroup};
 use crate::report::{Input, bars, operations, programs, words};
 use base::stats::t_quantile;
 
@@ -31,7 +31,7 @@ pub struct Plot {
 
 /// What all have in common; and that the script's intervals know each cell alone, where the
 /// report's are of a pooled spread.
-fn subtitle(group: &Group<'_>, figure: &str) -> String {
+fn subtitle(group: &CellGroup<'_>, figure: &str) -> String {
     let pooled = group.rows.iter().any(|row| row.cell.pooled.contains_key(figure));
     let own = pooled.then(|| "intervals: each cell's own spread, not pooled".to_owned());
     let told = [Some(group.common()).filter(|common| !common.is_empty()), own];
@@ -78,7 +78,7 @@ pub fn first(input: &Input<'_>, table: &Table<'_>) -> Plot {
 }
 
 /// The figure that leads a group's table.
-fn figure(group: &Group<'_>) -> Option<String> {
+fn figure(group: &CellGroup<'_>) -> Option<String> {
     let has = |name: &str| group.rows.iter().any(|row| cells::figure(row.cell, name).is_some());
     let written = group.rows.iter().all(|row| words::writes_only(&row.cell.settings));
     let leading = match () {
@@ -95,7 +95,7 @@ fn figure(group: &Group<'_>) -> Option<String> {
 }
 
 /// By what a figure is multiplied, and what it is called then.
-fn scaled(group: &Group<'_>, name: &str) -> (f64, String) {
+fn scaled(group: &CellGroup<'_>, name: &str) -> (f64, String) {
     let unit = super::columns::unit(name);
     let bare = name.trim_end_matches("_bytes_per_s").trim_end_matches("_per_s").replace('_', " ");
     match unit {

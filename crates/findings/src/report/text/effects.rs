@@ -99,7 +99,7 @@ const NOT_TESTED: &str = "not tested";
 mod tests {
     use super::*;
     use crate::analysis::effects::{Span, effects, tests};
-    use crate::analysis::{Asked, findings};
+    use crate::analysis::{AnalysisInput, findings};
     use base::stats::testing::Random;
     use experiment::knob;
 
@@ -119,7 +119,7 @@ mod tests {
                 let times = if settings.get(knob::QUEUE_DEPTH) == 8 { 20.0 } else { 1.0 };
                 1e8 * times * (spread * random.normal()).exp()
             });
-            let claim = findings(&Asked::of(&all)).swap_remove(0).whole();
+            let claim = findings(&AnalysisInput::from_records(&all)).swap_remove(0).whole();
             for row in effects(&all).iter().flat_map(rows) {
                 let said = row.last().unwrap();
                 let sentence = match said.as_str() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::grid::{Grid, Side};
 use super::{Input, cells, layouts, plain, wrapped};
-use crate::report::cells::{Group, Row, Source};
+use crate::report::cells::{CellGroup, CellRow, FigureOrigin};
 use crate::report::reach::{self, Reach};
 use crate::report::{operations, per_cpu, programs, reported, words};
 use base::stats::Estimate;
@@ -49,14 +49,14 @@ pub fn render(input: &Input<'_>, text: &mut String) {
 }
 
 /// Of a table of thousands of cells the first are shown, and it is said where the others are.
-fn rest(group: &Group<'_>, text: &mut String) {
+fn rest(group: &CellGroup<'_>, text: &mut String) {
     if let Some(rest) = group.rest() {
         text.push_str(&wrapped("  ", &rest));
     }
 }
 
 /// Kinds of notes, numbered in the order in which a reader meets them.
-fn note_numbers<'a>(groups: &[Group<'a>]) -> BTreeMap<&'a str, usize> {
+fn note_numbers<'a>(groups: &[CellGroup<'a>]) -> BTreeMap<&'a str, usize> {
     let mut numbers = BTreeMap::new();
     for kind in groups.iter().flat_map(|group| &group.rows).flat_map(|row| &row.notes) {
         let next = numbers.len() + 1;
@@ -66,18 +66,18 @@ fn note_numbers<'a>(groups: &[Group<'a>]) -> BTreeMap<&'a str, usize> {
 }
 
 /// Whether anything is known of what a group's programs read or wrote.
-fn moved(group: &Group<'_>) -> bool {
+fn moved(group: &CellGroup<'_>) -> bool {
     group.rows.iter().any(|row| cells::figure(row.cell, cells::THROUGHPUT).is_some())
 }
 
 /// Whether a group's rates stand in the table of bytes, with their marks.
-fn has_table(group: &Group<'_>) -> bool {
+fn has_table(group: &CellGroup<'_>) -> bool {
     let of_programs = programs::are_in(group) && !moved(group);
     !reported::are_all(group) && !operations::are_in(group) && !of_programs
 }
 
 /// Figures that others reported, as many columns beside each other as fit.
-fn of_others(input: &Input<'_>, group: &Group<'_>) -> String {
+fn of_others(input: &Input<'_>, group: &CellGroup<'_>) -> String {
     let sheet = reported::sheet(input, group);
     let cell = |text: &str, column: usize| match column {
         0 => words::clipped(&plain(text), 26),
@@ -121,12 +121,16 @@ fn of_others(input: &Input<'_>, group: &Group<'_>) -> String {
 const REPORTED_MAX: usize = 18;
 
 /// Time, processor and memory of programs, then what they said themselves.
-fn of_programs(input: &Input<'_>, group: &Group<'_>, numbers: &BTreeMap<&str, usize>) -> String {
+fn of_programs(
+    input: &Input<'_>,
+    group: &CellGroup<'_>,
+    numbers: &BTreeMap<&str, usize>,
+) -> String {
     let axis = group.varying.join(", ");
     let mut heads = vec![(axis.as_str(), Side::Left)];
     heads.extend(programs::COLUMNS.iter().map(|(_, head)| (*head, Side::Right)));
     heads.extend([("n", Side::Right), ("notes", Side::Left)]);
-    let figure = |row: &Row<'_>, name: &str| {
+    let figure = |row: &CellRow<'_>, name: &str| {
         let estimate = row.cell.figures.get(name).copied();
         // Only the first column has room for an interval.
         match name == "elapsed_s" {
@@ -160,7 +164,7 @@ fn of_programs(input: &Input<'_>, group: &Group<'_>, numbers: &BTreeMap<&str, us
 }
 
 /// Operations per second, and what each took.
-fn of_operations(group: &Group<'_>, numbers: &BTreeMap<&str, usize>) -> String {
+fn of_operations(group: &CellGroup<'_>, numbers: &BTreeMap<&str, usize>) -> String {
     let axis = group.varying.join(", ");
     let columns = operations::columns(group);
     let mut heads = vec![(axis.as_str(), Side::Left)];
@@ -188,7 +192,7 @@ fn of_operations(group: &Group<'_>, numbers: &BTreeMap<&str, usize>) -> String {
 }
 
 /// What both machines did, of loads over a network.
-fn of_machines(group: &Group<'_>, text: &mut String) {
+fn of_machines(group: &CellGroup<'_>, text: &mut String) {
     let columns = operations::of_machines(group);
     if columns.is_empty() {
         return;
@@ -207,8 +211,8 @@ fn of_machines(group: &Group<'_>, text: &mut String) {
 }
 
 /// What each CPU did, of loads over a network.
-fn of_cpus(input: &Input<'_>, group: &Group<'_>, text: &mut String) {
-    for told in per_cpu::of(input, group) {
+fn of_cpus(input: &Input<'_>, group: &CellGroup<'_>, text: &mut String) {
+    for told in per_cpu::cpu_shares(input, group) {
         text.push('\n');
         text.push_str(&wrapped("  ", &plain(&told.title())));
         let mut heads = vec![("CPU", Side::Right)];
@@ -224,7 +228,7 @@ fn of_cpus(input: &Input<'_>, group: &Group<'_>, text: &mut String) {
 
 /// What tells a row from the others of its group; the line above the table has said all that a lone
 /// one did.
-fn label(group: &Group<'_>, row: &Row<'_>) -> String {
+fn label(group: &CellGroup<'_>, row: &CellRow<'_>) -> String {
     match group.varying.is_empty() {
         true => String::new(),
         false => words::clipped(&plain(&group.label(row)), 26),
@@ -232,14 +236,14 @@ fn label(group: &Group<'_>, row: &Row<'_>) -> String {
 }
 
 /// The numbers of a row's notes: `[1][3]`.
-fn noted(row: &Row<'_>, numbers: &BTreeMap<&str, usize>) -> String {
+fn noted(row: &CellRow<'_>, numbers: &BTreeMap<&str, usize>) -> String {
     let notes = row.notes.iter().filter_map(|kind| numbers.get(kind));
     let mut notes: Vec<usize> = notes.copied().collect();
     notes.sort_unstable();
     notes.iter().map(|number| format!("[{number}]")).collect()
 }
 
-fn table(group: &Group<'_>, numbers: &BTreeMap<&str, usize>) -> String {
+fn table(group: &CellGroup<'_>, numbers: &BTreeMap<&str, usize>) -> String {
     let written = group.rows.iter().all(|row| words::writes_only(&row.cell.settings));
     let axis = group.varying.join(", ");
     let (second, third) = if written { ("durable MB/s", "+-") } else { ("MiB/s", "") };
@@ -271,8 +275,8 @@ fn table(group: &Group<'_>, numbers: &BTreeMap<&str, usize>) -> String {
 }
 
 fn line(
-    group: &Group<'_>,
-    row: &Row<'_>,
+    group: &CellGroup<'_>,
+    row: &CellRow<'_>,
     written: bool,
     mark: &str,
     numbers: &BTreeMap<&str, usize>,
@@ -297,7 +301,11 @@ fn line(
         marked(number(figure(cells::P50), value::duration)),
         marked(number(figure(cells::P99), value::duration)),
         row.cell.trials.len().to_string(),
-        if row.source == Source::Written { String::new() } else { row.source.name().to_owned() },
+        if row.source == FigureOrigin::Written {
+            String::new()
+        } else {
+            row.source.name().to_owned()
+        },
         noted(row, numbers),
     ]
 }
@@ -308,11 +316,11 @@ fn number(estimate: Option<Estimate>, print: impl Fn(f64) -> String) -> String {
 
 /// Half the interval in percent of the figure; empty where none can be given.
 fn spread(estimate: Option<Estimate>) -> String {
-    let reach = estimate.as_ref().and_then(Reach::of);
+    let reach = estimate.as_ref().and_then(Reach::from_estimate);
     reach.map_or(String::new(), |reach| reach.told().replace(' ', ""))
 }
 
-fn legend(groups: &[Group<'_>], text: &mut String) {
+fn legend(groups: &[CellGroup<'_>], text: &mut String) {
     let told = format!("n: replicates. +-: {}. p50, p99: latency of one operation.", reach::LEGEND);
     text.push('\n');
     text.push_str(&wrapped("  ", &told));
@@ -326,7 +334,7 @@ fn legend(groups: &[Group<'_>], text: &mut String) {
                     time of the sender's (out) and the receiver's (in) threads for 10^9 bytes \
                     that arrived. RTT: as TCP estimates it.";
         text.push_str(&wrapped("  ", told));
-        let datagrams = |row: &Row<'_>| cells::figure(row.cell, operations::LOSS).is_some();
+        let datagrams = |row: &CellRow<'_>| cells::figure(row.cell, operations::LOSS).is_some();
         if rows().any(datagrams) {
             let told = "loss: datagrams that never arrived, of those that were sent; by socket: of \
                         these, those that found the receiver's socket full. reordered: came after \
@@ -334,7 +342,7 @@ fn legend(groups: &[Group<'_>], text: &mut String) {
                         over each.";
             text.push_str(&wrapped("  ", told));
         }
-        let disks = |row: &Row<'_>| cells::figure(row.cell, operations::DISK).is_some();
+        let disks = |row: &CellRow<'_>| cells::figure(row.cell, operations::DISK).is_some();
         if rows().any(disks) {
             let told = "disk: what the devices under the files gave in the same time, to whoever \
                         reads.";
@@ -357,7 +365,7 @@ fn legend(groups: &[Group<'_>], text: &mut String) {
     }
     // Other tables print no marks.
     let with_marks = groups.iter().filter(|group| has_table(group)).flat_map(|group| &group.rows);
-    for source in Source::marked(with_marks) {
+    for source in FigureOrigin::marked(with_marks) {
         let line = format!("{}: {}", source.mark(), source.meaning());
         text.push_str(&wrapped("  ", &line));
     }

@@ -3,7 +3,7 @@
 use super::{Input, plain, wrapped};
 use crate::report::hexdump;
 use crate::report::integrity::{
-    DRIVES_WHEN, DUMPS_MAX, PROBLEMS_MAX, Sheet, lasting, rereads, sheet,
+    DRIVES_WHEN, DUMPS_MAX, IntegritySheet, PROBLEMS_MAX, lasting, rereads, sheet,
 };
 use base::value;
 use experiment::measurement::integrity::Fault;
@@ -43,7 +43,7 @@ pub fn render(input: &Input<'_>, text: &mut String) {
     }
 }
 
-fn faults(sheet: &Sheet<'_>, text: &mut String) {
+fn faults(sheet: &IntegritySheet<'_>, text: &mut String) {
     for (place, (trial, fault)) in sheet.faults.iter().take(DUMPS_MAX).enumerate() {
         one(place + 1, *trial, fault, text);
         if let Some(words) = sheet.counted.get(trial) {

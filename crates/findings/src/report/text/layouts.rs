@@ -2,7 +2,7 @@
 
 use super::grid::{Grid, Side};
 use super::{plain, words};
-use crate::report::cells::{self, Group, Row};
+use crate::report::cells::{self, CellGroup, CellRow};
 use crate::report::reach::Reach;
 use base::value::{self, Value};
 use experiment::knob::{self, Scope};
@@ -22,10 +22,10 @@ const OF_TRIALS: [&str; 2] = ["fsck_ns", "fstrim_ns"];
 
 /// A table of the layouts; empty where the trials ran in directories. Where something of theirs was
 /// timed before each trial there is a line for each cell.
-pub fn table(group: &Group<'_>) -> String {
-    let has = |row: &Row<'_>, name: &str| cells::figure(row.cell, name).is_some();
+pub fn table(group: &CellGroup<'_>) -> String {
+    let has = |row: &CellRow<'_>, name: &str| cells::figure(row.cell, name).is_some();
     let of_trials = group.rows.iter().any(|row| OF_TRIALS.iter().any(|name| has(row, name)));
-    let mut made: Vec<(Vec<&Value>, &Row<'_>)> = Vec::new();
+    let mut made: Vec<(Vec<&Value>, &CellRow<'_>)> = Vec::new();
     for row in &group.rows {
         let of = match of_trials {
             true => row.cell.settings.iter().map(|(_, value)| value).collect(),
@@ -59,7 +59,7 @@ pub fn table(group: &Group<'_>) -> String {
         let mut line = vec![words::clipped(&plain(&label), 26)];
         for (name, _) in STEPS {
             let figure = cells::figure(row.cell, name);
-            let reach = figure.as_ref().and_then(Reach::of);
+            let reach = figure.as_ref().and_then(Reach::from_estimate);
             line.push(figure.map_or(String::new(), |figure| value::duration(figure.value)));
             line.push(reach.map_or(String::new(), Reach::told));
         }
@@ -70,7 +70,7 @@ pub fn table(group: &Group<'_>) -> String {
 }
 
 /// What a cell's layout is.
-fn layout<'a>(row: &Row<'a>) -> Vec<&'a Value> {
+fn layout<'a>(row: &CellRow<'a>) -> Vec<&'a Value> {
     let knobs = knob::KNOBS.iter().filter(|knob| knob.scope == Scope::Layout);
     knobs.filter_map(|knob| row.cell.settings.named(knob.name)).collect()
 }

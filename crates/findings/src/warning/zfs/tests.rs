@@ -40,7 +40,7 @@ fn of_datasets(datasets: Vec<Dataset>) -> Server {
 }
 
 /// Sentences of a good manual: under 25 words.
-fn plain(found: &[Found]) {
+fn plain(found: &[WarningFinding]) {
     for one in found {
         for sentence in one.text.split_inclusive(". ") {
             assert!(sentence.split_whitespace().count() < 25, "{sentence}");

@@ -7,7 +7,7 @@ use base::stats::testing::{Coverage, Random, null_limit, seeds};
 use experiment::knob;
 
 const BY: [&str; 2] = ["label", "disk-model"];
-const ASKED: Asked = Asked { threshold: 0.05, figure: None };
+const ASKED: ComparisonRequest = ComparisonRequest { threshold: 0.05, figure: None };
 const FOUR: [[usize; 2]; 4] = [[0, 0], [0, 1], [1, 0], [1, 1]];
 
 /// One campaign of a server with a set of disks, which together deliver so many MB/s.

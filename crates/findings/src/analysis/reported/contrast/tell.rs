@@ -1,7 +1,9 @@
 //! Curves and contrasts of what was reported, in words.
 
 use super::super::words::capital;
-use super::{Arm, Context, Group, LABEL, LAYER, Pair, Point, more_is_better};
+use super::{
+    Arm, Context, ContrastGroup, LABEL, LAYER, MachinePair, ReportedPoint, more_is_better,
+};
 use crate::analysis::Finding;
 use crate::analysis::words::amount;
 use base::value::{self, Value};
@@ -26,7 +28,7 @@ fn number(value: &Value) -> Option<f64> {
 }
 
 /// The findings of a group: one of its curves, one of its other contrasts.
-pub fn group(group: &Group<'_>) -> Vec<Finding> {
+pub fn group(group: &ContrastGroup<'_>) -> Vec<Finding> {
     let is_curve = |arm: &&Arm<'_>| {
         arm.levels.len() > 2 && arm.levels.iter().all(|(level, _)| number(level).is_some())
     };
@@ -46,13 +48,13 @@ pub fn group(group: &Group<'_>) -> Vec<Finding> {
 /// A finding that begins with what was varied, and ends with who says so; below it what is told of
 /// `each`, under which settings, and where it stands.
 fn told(
-    group: &Group<'_>,
+    group: &ContrastGroup<'_>,
     arms: &[&Arm<'_>],
     question: &'static str,
     what: &str,
     each: Vec<String>,
 ) -> Finding {
-    let points: Vec<&Point<'_>> =
+    let points: Vec<&ReportedPoint<'_>> =
         arms.iter().flat_map(|arm| arm.levels.iter().map(|(_, point)| point)).collect();
     let common = listed(&common(arms.iter().map(|arm| &arm.context)));
     let figure = quantity(group.figure);
@@ -68,12 +70,12 @@ fn quantity(figure: &str) -> String {
 }
 
 /// Who says so: `CDF, 2002`.
-fn by<'a>(points: &[&Point<'a>]) -> &'a str {
+fn by<'a>(points: &[&ReportedPoint<'a>]) -> &'a str {
     points.first().map_or("", |point| point.by)
 }
 
 /// Where it stands: `in section A; section B`.
-fn places(points: &[&Point<'_>]) -> String {
+fn places(points: &[&ReportedPoint<'_>]) -> String {
     let mut places: Vec<&str> = Vec::new();
     for point in points {
         if !places.contains(&point.place) {
@@ -111,7 +113,7 @@ fn listed(context: &Context) -> String {
 }
 
 /// A figure with its unit.
-fn printed(figure: &str, point: &Point<'_>) -> String {
+fn printed(figure: &str, point: &ReportedPoint<'_>) -> String {
     match figure.ends_with("bytes_per_s") && point.way == ReportedPath::Network {
         true => value::bits(point.value),
         false => amount(figure, point.value),
@@ -119,7 +121,7 @@ fn printed(figure: &str, point: &Point<'_>) -> String {
 }
 
 /// The curve, or of several between what their peaks lie, and each.
-fn all_curves(group: &Group<'_>, arms: &[&Arm<'_>]) -> (String, Vec<String>) {
+fn all_curves(group: &ContrastGroup<'_>, arms: &[&Arm<'_>]) -> (String, Vec<String>) {
     let shared = common(arms.iter().map(|arm| &arm.context));
     if let [one] = arms {
         let (peak, steps) = curve(group.figure, one);
@@ -133,13 +135,13 @@ fn all_curves(group: &Group<'_>, arms: &[&Arm<'_>]) -> (String, Vec<String>) {
         format!("{lead}{peak}{more}")
     });
     let more = more_is_better(group.figure).unwrap_or(true);
-    let by_value = |a: &&Point<'_>, b: &&Point<'_>| a.value.total_cmp(&b.value);
+    let by_value = |a: &&ReportedPoint<'_>, b: &&ReportedPoint<'_>| a.value.total_cmp(&b.value);
     let best = arms.iter().filter_map(|arm| {
         let all = arm.levels.iter().map(|(_, point)| point);
         if more { all.max_by(by_value) } else { all.min_by(by_value) }
     });
-    let best: Vec<&Point<'_>> = best.collect();
-    let at = |point: Option<&&Point<'_>>| {
+    let best: Vec<&ReportedPoint<'_>> = best.collect();
+    let at = |point: Option<&&ReportedPoint<'_>>| {
         point.map_or(String::new(), |point| printed(group.figure, point))
     };
     let (least, most) = (
@@ -154,13 +156,14 @@ fn all_curves(group: &Group<'_>, arms: &[&Arm<'_>]) -> (String, Vec<String>) {
 /// `the most 83 MB/s at 1, at 100 40 MB/s (48 %)`, and its largest steps: `falls most from 1 to 2
 /// (by 31 %)`.
 fn curve(figure: &str, arm: &Arm<'_>) -> (String, String) {
-    let mut levels: Vec<(f64, &Value, &Point<'_>)> = arm
+    let mut levels: Vec<(f64, &Value, &ReportedPoint<'_>)> = arm
         .levels
         .iter()
         .filter_map(|(level, point)| Some((number(level)?, level, point)))
         .collect();
     levels.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let by_value = |a: &&(f64, &Value, &Point<'_>), b: &&(f64, &Value, &Point<'_>)| {
+    let by_value = |a: &&(f64, &Value, &ReportedPoint<'_>),
+                    b: &&(f64, &Value, &ReportedPoint<'_>)| {
         a.2.value.total_cmp(&b.2.value)
     };
     let more = more_is_better(figure).unwrap_or(true);
@@ -171,14 +174,15 @@ fn curve(figure: &str, arm: &Arm<'_>) -> (String, String) {
     };
     let (Some(best), Some(last)) = (best, levels.last()) else { return Default::default() };
     let word = if more { "the most" } else { "the least" };
-    let at = |of: &(f64, &Value, &Point<'_>)| value::setting(of.1);
+    let at = |of: &(f64, &Value, &ReportedPoint<'_>)| value::setting(of.1);
     let mut text = format!("{word} {} at {}", printed(figure, best.2), at(best));
     if best.0 != last.0 {
         let share = value::percent(last.2.value / best.2.value);
         text += &format!(", at {} {} ({share})", at(last), printed(figure, last.2));
     }
     let mut steepest = Vec::new();
-    let change = |pair: &[(f64, &Value, &Point<'_>)]| pair[1].2.value / pair[0].2.value - 1.0;
+    let change =
+        |pair: &[(f64, &Value, &ReportedPoint<'_>)]| pair[1].2.value / pair[0].2.value - 1.0;
     for (name, sign) in [("rises", 1.0), ("falls", -1.0)] {
         let steps = levels.windows(2).filter(|pair| change(pair) * sign > 0.0);
         let Some(step) = steps.max_by(|a, b| (change(a) * sign).total_cmp(&(change(b) * sign)))
@@ -318,9 +322,9 @@ fn least_and_most(values: impl Iterator<Item = f64>) -> (f64, f64) {
 const BEST: usize = 3;
 
 /// Machines of one table, best first, each with its ratio to the next.
-pub fn ranking(figure: &str, points: &[Point<'_>]) -> Finding {
+pub fn ranking(figure: &str, points: &[ReportedPoint<'_>]) -> Finding {
     let more = more_is_better(figure).unwrap_or(true);
-    let mut ranked: Vec<&Point<'_>> = points.iter().collect();
+    let mut ranked: Vec<&ReportedPoint<'_>> = points.iter().collect();
     ranked.sort_by(|a, b| match more {
         true => b.value.total_cmp(&a.value),
         false => a.value.total_cmp(&b.value),
@@ -355,9 +359,9 @@ pub fn ranking(figure: &str, points: &[Point<'_>]) -> Finding {
 }
 
 /// Two machines, or one with a layer and without; `None` where they are the same thing.
-pub fn pair(figure: &str, pair: &Pair<'_>) -> Option<Finding> {
+pub fn pair(figure: &str, pair: &MachinePair<'_>) -> Option<Finding> {
     let (_, one, other) = pair.both.first()?;
-    let name = |of: &Point<'_>| match of.settings.named(pair.knob) {
+    let name = |of: &ReportedPoint<'_>| match of.settings.named(pair.knob) {
         Some(level) => format!("{}={}", pair.knob, value::setting(level)),
         None => format!("no {LAYER}"),
     };
@@ -383,7 +387,7 @@ pub fn pair(figure: &str, pair: &Pair<'_>) -> Option<Finding> {
         true => String::new(),
         false => format!("told of one only: {}", pair.told_of_one.join(", ")),
     };
-    let points: Vec<&Point<'_>> =
+    let points: Vec<&ReportedPoint<'_>> =
         pair.both.iter().flat_map(|(_, one, other)| [one, other]).collect();
     let claim = format!(
         "{}: against {}, that of {} {} (reported by {}).",

@@ -40,7 +40,7 @@ fn claims(rows: &[(&str, Json, f64)]) -> Vec<String> {
     let records: Vec<Record> = numbered
         .map(|((place, settings, rate), number)| record(number, place, settings, *rate))
         .collect();
-    let rows: Vec<Row<'_>> = records.iter().filter_map(Row::of).collect();
+    let rows: Vec<ReportedRow<'_>> = records.iter().filter_map(ReportedRow::from_record).collect();
     findings(&rows).into_iter().map(|finding| finding.whole()).collect()
 }
 
@@ -173,7 +173,7 @@ fn a_figure_that_is_only_bounded_is_not_compared() {
         .map(|((place, settings, rate), number)| record(number, place, settings, *rate))
         .collect();
     let said = |records: &[Record]| {
-        findings(&records.iter().filter_map(Row::of).collect::<Vec<_>>()).len()
+        findings(&records.iter().filter_map(ReportedRow::from_record).collect::<Vec<_>>()).len()
     };
     assert_eq!(said(&records), 1);
     let Outcome::Done(measurement) = &mut records[1].outcome else { unreachable!() };

@@ -1,7 +1,7 @@
 //! What is printed of servers whose disks were exchanged.
 
 use super::*;
-use crate::analysis::compare::Asked;
+use crate::analysis::compare::ComparisonRequest;
 use crate::analysis::compare::exchange::exchange;
 use crate::analysis::compare::exchange::tests::set_up;
 use crate::report::fixture;
@@ -29,10 +29,11 @@ fn with<T>(cells: &[[usize; 2]], then: impl FnOnce(&Exchanged<'_>) -> T) -> T {
         })
         .collect();
     let all: Vec<&[_]> = records.iter().map(Vec::as_slice).collect();
-    let asked = Asked { threshold: 0.05, figure: None };
+    let asked = ComparisonRequest { threshold: 0.05, figure: None };
     let found = exchange(&all, &["label", "disk-model"], &asked).unwrap();
     let numbers = ["1", "2", "3", "4"];
-    let sides = campaigns.iter().zip(numbers).map(|(campaign, typed)| Told { typed, campaign });
+    let sides =
+        campaigns.iter().zip(numbers).map(|(campaign, typed)| NamedCampaign { typed, campaign });
     then(&Exchanged { sides: sides.collect(), exchange: &found })
 }
 

@@ -6,8 +6,8 @@ use serde::{Serialize, Serializer};
 
 use super::super::panel::shortened;
 use super::super::varying;
-use crate::report::cells::{self, Source};
-use crate::report::programs::{self, Unit};
+use crate::report::cells::{self, FigureOrigin};
+use crate::report::programs::{self, ProgramUnit};
 use crate::report::{Input, TrialView, operations, words};
 use base::value::{self, Value};
 use experiment::knob::Settings;
@@ -37,29 +37,29 @@ const FIRST_FIGURES: &[&str] = &[
     cells::NAIVE,
 ];
 
-/// One column.
+/// One column of the explorer.
 #[derive(Debug, Serialize)]
-pub struct Column {
+pub struct ExplorerColumn {
     /// Of the knob or the figure, as in the JSON contract.
     pub name: String,
     /// For people, without the unit.
     pub title: String,
     /// What it tells.
-    pub kind: Kind,
+    pub kind: ExplorerColumnKind,
     /// Of its numbers: `MB/s`, `ns`, `B`, or nothing.
     pub unit: &'static str,
     /// Its dictionary, in order; empty for plain numbers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub levels: Vec<Level>,
+    pub levels: Vec<ColumnLevel>,
     /// A row each: a number in `unit`, or a place in `levels`; `None` where there is none.
     #[serde(serialize_with = "short")]
     pub values: Vec<Option<f64>>,
 }
 
-/// What a column tells.
+/// What a column of the explorer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum ExplorerColumnKind {
     /// A setting.
     Knob,
     /// What was measured.
@@ -70,7 +70,7 @@ pub enum Kind {
 
 /// One of the values that a column can have.
 #[derive(Debug, PartialEq, Serialize)]
-pub struct Level {
+pub struct ColumnLevel {
     /// For people: `4 KiB`.
     pub text: String,
     /// The number, where it is one.
@@ -82,7 +82,7 @@ pub struct Level {
 }
 
 /// The word of a trial, and whether it is an origin that is not the device.
-type Telling = dyn Fn(&Record, &TrialView) -> Option<(String, bool)>;
+type TrialWord = dyn Fn(&Record, &TrialView) -> Option<(String, bool)>;
 
 /// What a column is made of.
 pub enum Kept {
@@ -153,23 +153,23 @@ pub struct Trials<'a> {
 
 impl<'a> Trials<'a> {
     /// Those of a campaign.
-    pub fn of(input: &'a Input<'_>) -> Trials<'a> {
+    pub fn from_input(input: &'a Input<'_>) -> Trials<'a> {
         Trials { records: input.records, views: &input.trials }
     }
 }
 
 /// A column over those rows of a campaign.
-pub fn column(trials: Trials<'_>, kept: &Kept, rows: &[usize]) -> Column {
+pub fn column(trials: Trials<'_>, kept: &Kept, rows: &[usize]) -> ExplorerColumn {
     let of = |row: &usize| (&trials.records[*row], &trials.views[*row]);
-    let trial = |name: &str, title: &str| Column {
+    let trial = |name: &str, title: &str| ExplorerColumn {
         name: name.to_owned(),
         title: title.to_owned(),
-        kind: Kind::Trial,
+        kind: ExplorerColumnKind::Trial,
         unit: "",
         levels: Vec::new(),
         values: Vec::new(),
     };
-    let words = |column, told: &Telling| {
+    let words = |column, told: &TrialWord| {
         let of = rows.iter().map(of);
         by_word(column, &of.map(|(record, view)| told(record, view)).collect::<Vec<_>>())
     };
@@ -185,13 +185,13 @@ pub fn column(trials: Trials<'_>, kept: &Kept, rows: &[usize]) -> Column {
                 true => trial("replicate", "replicate"),
                 false => trial("trial", "trial"),
             };
-            Column { values, ..column }
+            ExplorerColumn { values, ..column }
         }
         Kept::Group => {
             words(trial("group", "group"), &|record, _| Some((record.trial.group.clone(), false)))
         }
         Kept::Origin => words(trial("origin", "origin"), &|record, view| {
-            let source = Source::of(view);
+            let source = FigureOrigin::from_trial(view);
             let done = record.outcome.measurement().is_some();
             done.then(|| (source.name().to_owned(), !source.is_device()))
         }),
@@ -212,23 +212,23 @@ pub fn column(trials: Trials<'_>, kept: &Kept, rows: &[usize]) -> Column {
 }
 
 /// A column of words, in the order in which they first come.
-fn by_word(column: Column, told: &[Option<(String, bool)>]) -> Column {
+fn by_word(column: ExplorerColumn, told: &[Option<(String, bool)>]) -> ExplorerColumn {
     let mut known: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut levels: Vec<Level> = Vec::new();
+    let mut levels: Vec<ColumnLevel> = Vec::new();
     let values = told.iter().map(|told| {
         let (text, foreign) = told.as_ref()?;
         let place = *known.entry(text).or_insert_with(|| {
-            levels.push(Level { text: bounded(text), number: None, foreign: *foreign });
+            levels.push(ColumnLevel { text: bounded(text), number: None, foreign: *foreign });
             levels.len() - 1
         });
         Some(place as f64)
     });
     let values = values.collect();
-    Column { levels, values, ..column }
+    ExplorerColumn { levels, values, ..column }
 }
 
 /// A column of a knob: levels by size, or plain numbers where there are too many.
-fn by_level(name: &str, settings: &[&Settings]) -> Column {
+fn by_level(name: &str, settings: &[&Settings]) -> ExplorerColumn {
     let held = |settings: &&Settings| -> Option<(String, Value)> {
         let held = settings.named(name).filter(|_| !settings.is_moot(name))?;
         Some((held.to_string(), held.clone()))
@@ -238,10 +238,10 @@ fn by_level(name: &str, settings: &[&Settings]) -> Column {
         held.iter().flatten().map(|(text, value)| (text.as_str(), value)).collect();
     let mut levels: Vec<(&str, &Value)> = distinct.into_iter().collect();
     levels.sort_by(|(_, a), (_, b)| cells::compare(Some(a), Some(b)));
-    let column = Column {
+    let column = ExplorerColumn {
         name: name.to_owned(),
         title: name.replace('-', " "),
-        kind: Kind::Knob,
+        kind: ExplorerColumnKind::Knob,
         unit: "",
         levels: Vec::new(),
         values: Vec::new(),
@@ -253,17 +253,17 @@ fn by_level(name: &str, settings: &[&Settings]) -> Column {
             _ => "",
         };
         let values = held.iter().map(|held| number(&held.as_ref()?.1)).collect();
-        return Column { unit, values, ..column };
+        return ExplorerColumn { unit, values, ..column };
     }
     let places: BTreeMap<&str, f64> =
         levels.iter().enumerate().map(|(place, (text, _))| (*text, place as f64)).collect();
     let values = held.iter().map(|held| places.get(held.as_ref()?.0.as_str()).copied()).collect();
-    let level = |(_, value): &(&str, &Value)| Level {
+    let level = |(_, value): &(&str, &Value)| ColumnLevel {
         text: bounded(&value::setting(value)),
         number: number(value),
         foreign: false,
     };
-    Column { levels: levels.iter().map(level).collect(), values, ..column }
+    ExplorerColumn { levels: levels.iter().map(level).collect(), values, ..column }
 }
 
 fn number(value: &Value) -> Option<f64> {
@@ -276,26 +276,26 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-fn figure(trials: Trials<'_>, name: &str, rows: &[usize]) -> Column {
+fn figure(trials: Trials<'_>, name: &str, rows: &[usize]) -> ExplorerColumn {
     let network = trials.records.iter().all(|record| record.trial.settings.is_network());
     let (unit, scale) = match programs::unit(name) {
-        Unit::Throughput if network => ("Gb/s", 8e-9),
-        Unit::Throughput => ("MB/s", 1e-6),
-        Unit::Bytes => ("B", 1.0),
-        Unit::Share => ("%", 100.0),
-        Unit::Time(ns) => ("ns", ns),
-        Unit::Plain if name.ends_with("_per_s") || name == cells::IOPS => ("/s", 1.0),
-        Unit::Plain => ("", 1.0),
+        ProgramUnit::Throughput if network => ("Gb/s", 8e-9),
+        ProgramUnit::Throughput => ("MB/s", 1e-6),
+        ProgramUnit::Bytes => ("B", 1.0),
+        ProgramUnit::Share => ("%", 100.0),
+        ProgramUnit::Time(ns) => ("ns", ns),
+        ProgramUnit::Plain if name.ends_with("_per_s") || name == cells::IOPS => ("/s", 1.0),
+        ProgramUnit::Plain => ("", 1.0),
     };
     let mut place = 0;
     let value = |row: &usize| {
         let value = trials.views[*row].figures.get_near(name, &mut place)?.value * scale;
         value.is_finite().then(|| shortened(value))
     };
-    Column {
+    ExplorerColumn {
         name: name.to_owned(),
         title: words::figure(name),
-        kind: Kind::Figure,
+        kind: ExplorerColumnKind::Figure,
         unit,
         levels: Vec::new(),
         values: rows.iter().map(value).collect(),
@@ -310,12 +310,12 @@ fn bounded(text: &str) -> String {
 }
 
 /// The axes when the page opens: knobs, then figures, as far as the rows differ in them.
-pub fn axes(columns: &[Column]) -> Vec<usize> {
-    let of = |kind: Kind, most: usize| {
-        let fit = |column: &Column| {
+pub fn axes(columns: &[ExplorerColumn]) -> Vec<usize> {
+    let of = |kind: ExplorerColumnKind, most: usize| {
+        let fit = |column: &ExplorerColumn| {
             // What only a few loads have leaves most lines at the foot of its axis.
             let held = column.values.iter().flatten().count();
-            let common = kind == Kind::Knob || 2 * held >= column.values.len();
+            let common = kind == ExplorerColumnKind::Knob || 2 * held >= column.values.len();
             column.kind == kind && common && !cells::INCIDENTAL.contains(&column.name.as_str())
         };
         let mut places: Vec<usize> =
@@ -326,7 +326,11 @@ pub fn axes(columns: &[Column]) -> Vec<usize> {
     let (knobs, figures) = AXES_MAX;
     let origin =
         columns.iter().position(|column| column.name == "origin" && column.levels.len() > 1);
-    of(Kind::Knob, knobs).into_iter().chain(of(Kind::Figure, figures)).chain(origin).collect()
+    of(ExplorerColumnKind::Knob, knobs)
+        .into_iter()
+        .chain(of(ExplorerColumnKind::Figure, figures))
+        .chain(origin)
+        .collect()
 }
 
 /// A number; whole ones without a fraction, which `serde_json` gives to each.

@@ -14,9 +14,9 @@ const SAME: f64 = 1.5;
 /// What is longer finds no room along a line.
 const NAME_MAX: usize = 26;
 
-/// A line.
+/// The edge of a cache, as a line over the grid.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Edge {
+pub struct CacheEdgeLine {
     /// Across which knob.
     pub knob: &'static str,
     /// At which level, bytes.
@@ -26,19 +26,19 @@ pub struct Edge {
 }
 
 /// The edges of a campaign, in the order of their sizes.
-pub fn edges(input: &Input<'_>) -> Vec<Edge> {
+pub fn edges(input: &Input<'_>) -> Vec<CacheEdgeLine> {
     lines(&input.shown.regions)
 }
 
-fn lines(all: &[Regions]) -> Vec<Edge> {
+fn lines(all: &[Regions]) -> Vec<CacheEdgeLine> {
     let mut found: Vec<(f64, &str)> = all.iter().flat_map(of_load).collect();
     found.sort_by(|a, b| a.1.cmp(b.1).then(a.0.total_cmp(&b.0)));
-    let mut lines: Vec<Edge> = Vec::new();
+    let mut lines: Vec<CacheEdgeLine> = Vec::new();
     // Neighbours of one name, the first of which is no more than that factor away.
     for together in found.chunk_by(|a, b| a.1 == b.1 && b.0 < SAME * a.0) {
         let middle = together.iter().map(|(at, _)| at.ln()).sum::<f64>() / together.len() as f64;
         let name = together[0].1.to_owned();
-        lines.push(Edge { knob: "file-size", at: middle.exp(), name });
+        lines.push(CacheEdgeLine { knob: "file-size", at: middle.exp(), name });
     }
     lines.sort_by(|a, b| a.at.total_cmp(&b.at));
     lines

@@ -1,8 +1,8 @@
 //! (pure) Figures that set two numbers of the same cell side by side.
 
-use super::super::panel::{Axis, Dash, GREY, Kind, Panel, Place, Point, Trace};
+use super::super::panel::{Axis, AxisPosition, Dash, GREY, Panel, PanelKind, Point, Trace};
 use super::{Figure, Planned, megabytes, point};
-use crate::report::cells::{self, Group, Row};
+use crate::report::cells::{self, CellGroup, CellRow};
 use crate::report::words;
 use experiment::knob;
 
@@ -14,18 +14,18 @@ const PLACES_MAX: usize = 12;
 const CACHE_KNOBS: &[&str] = &["direct", "cold"];
 
 /// The same files from cache and from the device.
-pub fn cache(groups: &[Group<'_>]) -> Planned {
+pub fn cache(groups: &[CellGroup<'_>]) -> Planned {
     let rows = cells::rows(groups.iter());
-    let partners = |cached: &Row<'_>| -> Vec<&Row<'_>> {
+    let partners = |cached: &CellRow<'_>| -> Vec<&CellRow<'_>> {
         rows.iter().copied().filter(|row| same_but_for_cache(row, cached)).collect()
     };
     let warm = rows.iter().copied().filter(|row| words::warm(&row.cell.settings));
-    let warm: Vec<&Row<'_>> =
+    let warm: Vec<&CellRow<'_>> =
         warm.filter(|cached| partners(cached).len() > 1).take(PLACES_MAX).collect();
     let (common, names) = names(&warm);
     let mut bars: [Vec<Point>; 3] = Default::default();
     for (cached, name) in warm.iter().zip(names) {
-        let place = Place::Name(name);
+        let place = AxisPosition::Name(name);
         for row in partners(cached) {
             let settings = &row.cell.settings;
             let kind = match () {
@@ -58,7 +58,7 @@ pub fn cache(groups: &[Group<'_>]) -> Planned {
     (figure, &["cache", "memory"])
 }
 
-fn same_but_for_cache(row: &Row<'_>, cached: &Row<'_>) -> bool {
+fn same_but_for_cache(row: &CellRow<'_>, cached: &CellRow<'_>) -> bool {
     let settings = &row.cell.settings;
     let has = settings.has(knob::DIRECT) && settings.has(knob::COLD) && settings.has(knob::ACCESS);
     has && settings.iter().all(|(knob, held)| {
@@ -69,7 +69,7 @@ fn same_but_for_cache(row: &Row<'_>, cached: &Row<'_>) -> bool {
 }
 
 /// Writes: when the kernel had taken the bytes, and when they were on the device.
-pub fn durable(groups: &[Group<'_>]) -> Planned {
+pub fn durable(groups: &[CellGroup<'_>]) -> Planned {
     let rows = cells::rows(groups.iter());
     let rows = rows.into_iter().filter(|row| cells::figure(row.cell, cells::DURABLE).is_some());
     // Apart, as what a mix of small operations writes would not be seen beside large writes.
@@ -88,12 +88,12 @@ pub fn durable(groups: &[Group<'_>]) -> Planned {
     (figure, &["writ", "durable"])
 }
 
-fn durable_panel(id: &str, title: &str, mut written: Vec<&Row<'_>>) -> Vec<Panel> {
+fn durable_panel(id: &str, title: &str, mut written: Vec<&CellRow<'_>>) -> Vec<Panel> {
     written.truncate(PLACES_MAX);
     let (common, names) = names(&written);
     let (mut accepted, mut durable) = (Vec::new(), Vec::new());
     for (row, name) in written.into_iter().zip(names) {
-        let place = Place::Name(name);
+        let place = AxisPosition::Name(name);
         let taken = durable.iter().any(|bar: &Point| bar.x == place);
         if taken {
             continue;
@@ -116,8 +116,8 @@ const NAMING: &[&str] = &["access", "streams", "block-size", "queue-depth", "dir
 
 /// Splits what rows do into what all of them do, for the axis, and a name for each, short enough
 /// to stand under a bar.
-fn names(rows: &[&Row<'_>]) -> (String, Vec<String>) {
-    let told = |row: &Row<'_>, knob: &str| {
+fn names(rows: &[&CellRow<'_>]) -> (String, Vec<String>) {
+    let told = |row: &CellRow<'_>, knob: &str| {
         cells::value(row.cell, knob).map(|held| words::phrase(knob, held))
     };
     let (mut common, mut apart) = (Vec::new(), Vec::new());
@@ -130,7 +130,7 @@ fn names(rows: &[&Row<'_>]) -> (String, Vec<String>) {
             false => apart.push(*knob),
         }
     }
-    let name = |row: &&Row<'_>| {
+    let name = |row: &&CellRow<'_>| {
         let parts: Vec<String> = apart.iter().filter_map(|knob| told(row, knob)).collect();
         parts.join("\n")
     };
@@ -155,7 +155,7 @@ fn panel(
     let x = Axis::linear(common);
     vec![Panel {
         id: id.to_owned(),
-        kind: Kind::Bars,
+        kind: PanelKind::Bars,
         x,
         y: Axis::linear(title),
         traces,

@@ -4,7 +4,7 @@
 use super::super::curves::CURVES_MAX;
 use std::collections::BTreeSet;
 
-use super::super::panel::{Axis, Dash, Kind, Panel, Place, Point, Trace};
+use super::super::panel::{Axis, AxisPosition, Dash, Panel, PanelKind, Point, Trace};
 use super::{Figure, megabytes, message};
 use crate::report::{Input, words};
 use base::value::duration;
@@ -37,7 +37,7 @@ pub fn figure(input: &Input<'_>) -> Option<Figure> {
     }
     let panels = vec![Panel {
         id: "course-written".to_owned(),
-        kind: Kind::Course,
+        kind: PanelKind::Course,
         x: Axis::linear("seconds since the start"),
         y: Axis::linear("MB/s"),
         traces,
@@ -50,7 +50,7 @@ pub fn figure(input: &Input<'_>) -> Option<Figure> {
         id: "course",
         title: "Write rate over time",
         about: about(&runs, shown),
-        message: message::of(&panels),
+        message: message::main_message(&panels),
         panels,
     })
 }
@@ -169,7 +169,7 @@ fn points(series: &Series, columns: &[String], step_ns: u64, trial: u32) -> Vec<
         let seconds = |ns: i64| base::value::significant(ns as f64 / 1e9);
         let says =
             format!("{figure}\nfrom {} to {} s\ntrial {trial}", seconds(start), seconds(end));
-        let x = Place::Number(middle);
+        let x = AxisPosition::Number(middle);
         Some(Point { x, y, interval: None, says, figure, mark: "", trials: vec![trial] })
     };
     (0..whole).filter_map(rate).collect()
@@ -195,8 +195,8 @@ mod tests {
         for trace in &panel.traces {
             let at = |seconds: f64| {
                 let near = |point: &&Point| match point.x {
-                    Place::Number(x) => (x - seconds).abs() < 0.11,
-                    Place::Name(_) => false,
+                    AxisPosition::Number(x) => (x - seconds).abs() < 0.11,
+                    AxisPosition::Name(_) => false,
                 };
                 trace.points.iter().find(near).unwrap().y
             };
@@ -220,7 +220,7 @@ mod tests {
         let places: Vec<f64> = trace
             .points
             .iter()
-            .map(|point| if let Place::Number(x) = point.x { x } else { f64::NAN })
+            .map(|point| if let AxisPosition::Number(x) = point.x { x } else { f64::NAN })
             .collect();
         let step = places[1] - places[0];
         assert!(places.len() as u64 <= POINTS_MAX && places.len() >= POINTS_MIN, "{places:?}");

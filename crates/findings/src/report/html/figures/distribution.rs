@@ -1,10 +1,12 @@
 //! (pure) How long single operations take, tail and all, of the core set's small loads.
 
-use super::super::panel::{Axis, Dash, GREY, Kind, Panel, Place, Point, Trace, time_tick};
+use super::super::panel::{
+    Axis, AxisPosition, Dash, GREY, Panel, PanelKind, Point, Trace, time_tick,
+};
 use super::{Figure, message, nanoseconds};
 use crate::analysis::summary::SummaryFigure;
 use crate::report::Input;
-use crate::report::cells::{self, Group, Source};
+use crate::report::cells::{self, CellGroup, FigureOrigin};
 use base::stats::quantile::values_needed;
 use base::value::counted;
 use experiment::measurement::Record;
@@ -50,7 +52,7 @@ const FIGURES: &[&str] =
     &[cells::P50, "latency_ns_p90", cells::P99, "latency_ns_p999", "latency_ns_max"];
 
 /// None where no latency of these loads was counted.
-pub fn figure(input: &Input<'_>, groups: &[Group<'_>]) -> Option<Figure> {
+pub fn figure(input: &Input<'_>, groups: &[CellGroup<'_>]) -> Option<Figure> {
     let rows = cells::rows(groups.iter());
     let loads = LOADS
         .iter()
@@ -59,7 +61,7 @@ pub fn figure(input: &Input<'_>, groups: &[Group<'_>]) -> Option<Figure> {
         let row = rows
             .iter()
             .find(|row| load.trials.first().is_some_and(|first| row.cell.trials.contains(first)));
-        let source = row.map_or(Source::Written, |row| row.source);
+        let source = row.map_or(FigureOrigin::Written, |row| row.source);
         trace(place, load, input.records, source)
     });
     let traces: Vec<Trace> = traces.collect();
@@ -80,7 +82,7 @@ pub fn figure(input: &Input<'_>, groups: &[Group<'_>]) -> Option<Figure> {
         id: "distribution",
         title: "Latency distribution",
         about: about.to_owned(),
-        message: message::of(&panels),
+        message: message::main_message(&panels),
         panels,
     })
 }
@@ -88,8 +90,8 @@ pub fn figure(input: &Input<'_>, groups: &[Group<'_>]) -> Option<Figure> {
 fn panel(id: &str, traces: Vec<Trace>, trials: Vec<u32>, figures: &[&'static str]) -> Panel {
     let points = || traces.iter().flat_map(|trace| &trace.points);
     let across = |point: &Point| match point.x {
-        Place::Number(x) => x,
-        Place::Name(_) => f64::NAN,
+        AxisPosition::Number(x) => x,
+        AxisPosition::Name(_) => f64::NAN,
     };
     let least = points().map(|point| point.y).fold(1.0, f64::min);
     let ticks = QUANTILES.iter().filter(|(_, label)| LABELLED.contains(label));
@@ -97,7 +99,7 @@ fn panel(id: &str, traces: Vec<Trace>, trials: Vec<u32>, figures: &[&'static str
     let ticks = ticks.filter(|(share, _)| *share > least * 0.999).collect();
     Panel {
         id: id.to_owned(),
-        kind: Kind::Distribution,
+        kind: PanelKind::Distribution,
         x: Axis::log("latency", points().map(across), time_tick),
         y: Axis { title: "operations done".to_owned(), log: true, ticks, order: Vec::new() },
         traces,
@@ -108,7 +110,12 @@ fn panel(id: &str, traces: Vec<Trace>, trials: Vec<u32>, figures: &[&'static str
 }
 
 /// One load; `None` where too few of its operations were timed.
-fn trace(place: usize, load: &SummaryFigure, records: &[Record], source: Source) -> Option<Trace> {
+fn trace(
+    place: usize,
+    load: &SummaryFigure,
+    records: &[Record],
+    source: FigureOrigin,
+) -> Option<Trace> {
     let own = records.iter().filter(|record| load.trials.contains(&record.trial.number));
     let pooled = PooledLatency::from_records(own);
     let operations = pooled.operations(None);
@@ -124,10 +131,10 @@ fn trace(place: usize, load: &SummaryFigure, records: &[Record], source: Source)
             counted(operations, "operation"),
             counted(load.trials.len() as u64, "run")
         );
-        if source != Source::Written {
+        if source != FigureOrigin::Written {
             says.push_str(&format!("\n{}", source.meaning()));
         }
-        let (x, y) = (Place::Number(ns), 1.0 - quantile);
+        let (x, y) = (AxisPosition::Number(ns), 1.0 - quantile);
         Point { x, y, interval: None, says, figure, mark, trials: load.trials.clone() }
     };
     let points: Vec<Point> =
@@ -179,15 +186,15 @@ mod tests {
         let input = Input::new(&campaign, &records);
         let figure = figure(&input, &cells::groups(&input)).unwrap();
         let [panel] = figure.panels.as_slice() else { panic!("{:?}", figure.panels) };
-        assert_eq!(panel.kind, Kind::Distribution);
+        assert_eq!(panel.kind, PanelKind::Distribution);
         assert_eq!(panel.traces.len(), LOADS.len(), "{:?}", panel.traces);
         let own = panel.traces.iter().find(|it| it.name == "one 4K read").unwrap();
         let at = |label: &str| {
             let says = |point: &&Point| point.figure.starts_with(&format!("{label} within "));
             own.points.iter().find(says).map(|point| point.x.clone())
         };
-        let near = |place: Option<Place>, ns: f64| match place {
-            Some(Place::Number(x)) => (x / ns - 1.0).abs() < 0.005,
+        let near = |place: Option<AxisPosition>, ns: f64| match place {
+            Some(AxisPosition::Number(x)) => (x / ns - 1.0).abs() < 0.005,
             _ => false,
         };
         // Half a percent of 20 000 took 10 ms: neither run alone has that.
@@ -213,7 +220,8 @@ mod tests {
         assert!(traces.len() >= 3, "{traces:?}");
         for (place, trace) in traces.iter().enumerate() {
             assert!(traces[..place].iter().all(|other| other.dash != trace.dash));
-            let x = |point: &Point| if let Place::Number(x) = point.x { x } else { f64::NAN };
+            let x =
+                |point: &Point| if let AxisPosition::Number(x) = point.x { x } else { f64::NAN };
             assert!(trace.points.is_sorted_by(|a, b| x(a) <= x(b) && a.y > b.y), "{trace:?}");
         }
         assert!(figure.panels[0].traces.iter().all(|trace| trace.points.len() > 5));

@@ -1,8 +1,8 @@
 //! (pure) What each level of each knob of a plan does.
 
-use super::super::panel::{Axis, Dash, Kind, Panel, Place, Point, Trace};
+use super::super::panel::{Axis, AxisPosition, Dash, Panel, PanelKind, Point, Trace};
 use super::{Figure, message};
-use crate::analysis::effects::{Effects, Interaction, KnobEffect, Level, Line};
+use crate::analysis::effects::{Effects, Interaction, InteractionLine, KnobEffect, Level};
 use base::value::{setting, significant};
 use experiment::measurement::origin::Verdict;
 
@@ -16,7 +16,7 @@ pub fn figure(all: &[Effects]) -> Option<Figure> {
     if panels.is_empty() {
         return None;
     }
-    let message = message::of(&panels);
+    let message = message::main_message(&panels);
     let about = "Each level of each knob against the geometric mean over the levels of that knob, \
                  averaged over the levels of all other knobs: 1 is no effect. Intervals are 95 %, \
                  each from the error of the knob's scope; where there is none, the plan did not \
@@ -44,7 +44,7 @@ pub fn together(all: &[Effects]) -> Option<Figure> {
     if panels.is_empty() {
         return None;
     }
-    let message = message::of(&panels);
+    let message = message::main_message(&panels);
     let about = "What the levels of one knob do under each level of another, against the geometric \
                  mean over them there: lines that are not parallel say that the one depends on the \
                  other. Drawn where that is more than chance. Intervals are 95 %, each by itself.";
@@ -71,7 +71,7 @@ fn fits(it: &Interaction) -> bool {
 fn crossing(place: usize, effects: &Effects, pair: &Interaction) -> Panel {
     let first = pair.lines.iter().take(1).flat_map(|line| &line.levels).enumerate();
     let ticks = first.map(|(at, level)| (at as f64, setting(&level.level))).collect();
-    let line = |(hue, line): (usize, &Line)| Trace {
+    let line = |(hue, line): (usize, &InteractionLine)| Trace {
         name: format!("{} {}", pair.on, setting(&line.under)),
         hue: hue as u8,
         dash: Dash::Solid,
@@ -79,12 +79,12 @@ fn crossing(place: usize, effects: &Effects, pair: &Interaction) -> Panel {
             .levels
             .iter()
             .enumerate()
-            .map(|(at, level)| point(level, Place::Number(at as f64)))
+            .map(|(at, level)| point(level, AxisPosition::Number(at as f64)))
             .collect(),
     };
     Panel {
         id: format!("interactions-{place}"),
-        kind: Kind::Lines,
+        kind: PanelKind::Lines,
         x: Axis { ticks, ..Axis::linear(&format!("{} ({})", pair.knob, effects.group)) },
         y: Axis::linear("times the mean there"),
         traces: pair.lines.iter().enumerate().map(line).collect(),
@@ -109,7 +109,7 @@ fn panel(place: usize, effects: &Effects) -> Option<Panel> {
     };
     (!traces.is_empty()).then(|| Panel {
         id: format!("effects-{place}"),
-        kind: Kind::Dots,
+        kind: PanelKind::Dots,
         x: Axis::linear(&what),
         y: Axis::linear(if effects.figure == "elapsed_s" {
             "times the mean time"
@@ -124,7 +124,8 @@ fn panel(place: usize, effects: &Effects) -> Option<Panel> {
 }
 
 fn trace(hue: usize, knob: &KnobEffect) -> Trace {
-    let named = |level: &Level| Place::Name(format!("{}\n{}", knob.knob, setting(&level.level)));
+    let named =
+        |level: &Level| AxisPosition::Name(format!("{}\n{}", knob.knob, setting(&level.level)));
     Trace {
         name: knob.knob.to_owned(),
         hue: hue as u8,
@@ -133,7 +134,7 @@ fn trace(hue: usize, knob: &KnobEffect) -> Trace {
     }
 }
 
-fn point(level: &Level, x: Place) -> Point {
+fn point(level: &Level, x: AxisPosition) -> Point {
     let figure = format!("{} times the mean", significant(level.ratio.value));
     let interval = level.ratio.interval.map(|ends| (ends.low, ends.high));
     let ends = interval.map_or("no interval".to_owned(), |(low, high)| {

@@ -1,6 +1,6 @@
 //! (pure) The laws that curves over streams follow, as curves of their own.
 
-use super::super::curves::Curve;
+use super::super::curves::PlotCurve;
 use super::super::panel::{Fitted, Panel, shortened};
 use super::Print;
 use crate::analysis::scaling::Followed;
@@ -14,11 +14,11 @@ const POINTS: usize = 48;
 /// it rests on the same trials.
 pub fn fitted(
     followed: &[Followed],
-    curves: &[Curve<'_>],
+    curves: &[PlotCurve<'_>],
     name: &str,
     print: Print,
 ) -> Vec<Fitted> {
-    let of = |(hue, curve): (usize, &Curve<'_>)| {
+    let of = |(hue, curve): (usize, &PlotCurve<'_>)| {
         let trials = curve.points.iter().flat_map(|(_, row)| row.cell.trials.iter().copied());
         let trials = sorted(trials.collect());
         let same = |law: &&Followed| law.figure == name && sorted(law.evidence.clone()) == trials;

@@ -1,10 +1,12 @@
 //! (pure) The curve of load tests: what one operation takes, against how many are done, as the
 //! depth grows.
 
-use super::super::curves::{self, Curve};
-use super::super::panel::{Axis, Dash, GREY, Kind, Panel, Place, Point, Trace, time_tick};
+use super::super::curves::{self, PlotCurve};
+use super::super::panel::{
+    Axis, AxisPosition, Dash, GREY, Panel, PanelKind, Point, Trace, time_tick,
+};
 use super::{Figure, Planned, about, heights, nanoseconds, point};
-use crate::report::cells::{self, Group};
+use crate::report::cells::{self, CellGroup};
 use crate::report::words;
 use experiment::knob::Settings;
 
@@ -12,7 +14,7 @@ use experiment::knob::Settings;
 const LOAD_POINTS_MIN: usize = 3;
 
 /// The curve of load tests.
-pub fn figure(groups: &[Group<'_>]) -> Planned {
+pub fn figure(groups: &[CellGroup<'_>]) -> Planned {
     let fit = |settings: &Settings| !words::warm(settings);
     let (curves, beyond) = curves::curves(groups, "queue-depth", fit);
     let panels = load_curve(&curves).into_iter().collect();
@@ -26,12 +28,13 @@ pub fn figure(groups: &[Group<'_>]) -> Planned {
 }
 
 /// Latency against operations per second, as the depth grows.
-fn load_curve(curves: &[Curve<'_>]) -> Option<Panel> {
-    let trace = |place: usize, curve: &Curve<'_>, name: &str, suffix: &str, dash: Dash| {
+fn load_curve(curves: &[PlotCurve<'_>]) -> Option<Panel> {
+    let trace = |place: usize, curve: &PlotCurve<'_>, name: &str, suffix: &str, dash: Dash| {
         let points = curve.points.iter().filter_map(|(depth, row)| {
             let (iops, latency) =
                 (cells::figure(row.cell, cells::IOPS)?, cells::figure(row.cell, name)?);
-            let mut point = point(Place::Number(iops.value.round()), row, latency, nanoseconds);
+            let mut point =
+                point(AxisPosition::Number(iops.value.round()), row, latency, nanoseconds);
             point.says = format!("queue depth {depth}\n{}", point.says);
             Some(point)
         });
@@ -57,7 +60,7 @@ fn load_curve(curves: &[Curve<'_>]) -> Option<Panel> {
     }
     Some(Panel {
         id: "depth-load".to_owned(),
-        kind: Kind::Lines,
+        kind: PanelKind::Lines,
         x: Axis::linear("operations per second"),
         y: Axis::log("latency", heights(&traces), time_tick),
         traces,
@@ -102,7 +105,7 @@ mod tests {
                     cell.settings.get(experiment::knob::QUEUE_DEPTH) == depth
                 };
                 let cell = fixture.cells.iter().find(is).unwrap();
-                assert_eq!(point.x, Place::Number(cell.figures[cells::IOPS].value.round()));
+                assert_eq!(point.x, AxisPosition::Number(cell.figures[cells::IOPS].value.round()));
                 assert_eq!(point.y, cell.figures[figure].value);
                 assert!(point.says.starts_with(&format!("queue depth {depth}\n")), "{point:?}");
                 assert_eq!(point.figure, duration(point.y));
@@ -111,7 +114,8 @@ mod tests {
         }
         // More in flight is more done, until the device is full: then it is only longer waiting.
         let places = |trace: &Trace| -> Vec<f64> {
-            let x = |point: &Point| if let Place::Number(x) = point.x { x } else { f64::NAN };
+            let x =
+                |point: &Point| if let AxisPosition::Number(x) = point.x { x } else { f64::NAN };
             trace.points.iter().map(x).collect()
         };
         assert!(places(&panel.traces[0]).is_sorted(), "{:?}", panel.traces[0]);

@@ -1,16 +1,16 @@
 //! (pure) What a figure says, in words: for its text alternative.
 
-use super::super::panel::{Kind, Panel, Place, Point, Trace, shortened};
+use super::super::panel::{AxisPosition, Panel, PanelKind, Point, Trace, shortened};
 
 /// The main message of all panels.
-pub fn of(panels: &[Panel]) -> String {
+pub fn main_message(panels: &[Panel]) -> String {
     let told = panels.iter().flat_map(|panel| {
         let solid = panel.traces.iter();
         solid.map(move |trace| match panel.kind {
-            Kind::Lines => line(panel, trace),
-            Kind::Bars | Kind::Dots => bars(trace),
-            Kind::Distribution => distribution(trace),
-            Kind::Course => course(trace),
+            PanelKind::Lines => line(panel, trace),
+            PanelKind::Bars | PanelKind::Dots => bars(trace),
+            PanelKind::Distribution => distribution(trace),
+            PanelKind::Course => course(trace),
         })
     });
     told.collect::<Vec<_>>().join(" ")
@@ -51,8 +51,8 @@ fn course(trace: &Trace) -> String {
         return String::new();
     };
     let at = |point: &Point| match point.x {
-        Place::Number(x) => format!("{} at {} s", point.figure, shortened(x)),
-        Place::Name(_) => point.figure.clone(),
+        AxisPosition::Number(x) => format!("{} at {} s", point.figure, shortened(x)),
+        AxisPosition::Name(_) => point.figure.clone(),
     };
     let lowest = trace.points.iter().fold(first, |a, b| if b.y < a.y { b } else { a });
     let highest = trace.points.iter().fold(first, |a, b| if b.y > a.y { b } else { a });
@@ -62,7 +62,7 @@ fn course(trace: &Trace) -> String {
 }
 
 fn at(panel: &Panel, point: &Point) -> String {
-    let Place::Number(x) = point.x else { return point.figure.clone() };
+    let AxisPosition::Number(x) = point.x else { return point.figure.clone() };
     let tick = panel.x.ticks.iter().find(|(place, _)| *place == x);
     let place = tick.map_or_else(|| x.to_string(), |(_, label)| label.clone());
     let place = match (panel.x.title.as_str(), place.as_str()) {
@@ -79,11 +79,11 @@ fn marked(point: &Point) -> String {
 
 fn bars(trace: &Trace) -> String {
     let told = trace.points.iter().map(|point| match &point.x {
-        Place::Name(name) => {
+        AxisPosition::Name(name) => {
             let with = if name.is_empty() { "" } else { " with " };
             format!("{}{with}{}{}", point.figure, name.replace('\n', ", "), marked(point))
         }
-        Place::Number(_) => point.figure.clone(),
+        AxisPosition::Number(_) => point.figure.clone(),
     });
     format!("{}: {}.", trace.name, told.collect::<Vec<_>>().join("; "))
 }

@@ -2,14 +2,14 @@
 
 use super::{Axis, Dash, Figure, about, curves, heights, law, message, panel, traces};
 use crate::analysis::scaling::Followed;
-use crate::report::cells::Group;
+use crate::report::cells::CellGroup;
 use crate::report::html::panel::count_tick;
 use crate::report::operations::OPS;
 use base::value;
 use experiment::knob::{self, Settings};
 
 /// None where no two numbers of streams were measured.
-pub fn figure(groups: &[Group<'_>], followed: &[Followed]) -> Option<Figure> {
+pub fn figure(groups: &[CellGroup<'_>], followed: &[Followed]) -> Option<Figure> {
     let counts =
         |settings: &Settings| settings.has(knob::OPERATION) || settings.has(knob::JOURNAL_MODE);
     let (curves, beyond) = curves::curves(groups, "streams", counts);
@@ -23,7 +23,7 @@ pub fn figure(groups: &[Group<'_>], followed: &[Followed]) -> Option<Figure> {
         id: "operations",
         title: "Operations against streams",
         about: about(&told, beyond),
-        message: message::of(&panels),
+        message: message::main_message(&panels),
         panels,
     })
 }

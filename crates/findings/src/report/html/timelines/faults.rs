@@ -1,6 +1,6 @@
 //! (pure) Faults over a trial: how many had been found by then, with the temperatures under it.
 
-use super::{Line, POINTS_MAX, Timeline, heat, names, shortened, timeline};
+use super::{POINTS_MAX, Timeline, TimelineSeries, heat, names, shortened, timeline};
 use crate::analysis::integrity::pool::UNREADABLE;
 use crate::report::Input;
 use experiment::measurement::Measurement;
@@ -11,7 +11,7 @@ pub const LINES_MAX: usize = 2;
 const TRIALS_MAX: usize = 4;
 
 /// Faults that were kept, cumulative, at the ends of so many equal parts of the trial's time.
-pub fn lines(measurement: &Measurement, points: usize, lines: &mut Vec<Line>) {
+pub fn lines(measurement: &Measurement, points: usize, lines: &mut Vec<TimelineSeries>) {
     let Some(integrity) = &measurement.integrity else { return };
     let last = integrity.faults.iter().map(|fault| fault.at_ns).max();
     let Some(last) = last else { return };
@@ -32,7 +32,12 @@ pub fn lines(measurement: &Measurement, points: usize, lines: &mut Vec<Line>) {
         let ends = 1..=points;
         let t = ends.clone().map(|place| shortened(part(place) as f64 / 1e9)).collect();
         let by = |place| times.partition_point(|at_ns| *at_ns <= part(place)) as f64;
-        lines.push(Line { panel: "faults", name: name.to_owned(), t, v: ends.map(by).collect() });
+        lines.push(TimelineSeries {
+            panel: "faults",
+            name: name.to_owned(),
+            t,
+            v: ends.map(by).collect(),
+        });
     }
 }
 

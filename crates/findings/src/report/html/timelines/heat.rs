@@ -1,7 +1,7 @@
 //! (pure) Temperatures of drives and processors over a trial, and for how long these were
 //! throttled.
 
-use super::{Line, ends, kept, rate, shortened, source};
+use super::{TimelineSeries, ends, kept, rate, shortened, source};
 use experiment::measurement::Measurement;
 use facts::counters::series::Series;
 
@@ -13,8 +13,8 @@ pub const LINES_MAX: usize = SENSORS_MAX + 4;
 const ZERO_MILLIKELVIN: i64 = facts::counters::ZERO_CELSIUS_MILLIKELVIN as i64;
 
 /// Adds them.
-pub fn lines(measurement: &Measurement, points: usize, lines: &mut Vec<Line>) {
-    let mut sensors: Vec<(u64, Line)> = Vec::new();
+pub fn lines(measurement: &Measurement, points: usize, lines: &mut Vec<TimelineSeries>) {
+    let mut sensors: Vec<(u64, TimelineSeries)> = Vec::new();
     for name in ["nvme-temperature", "sata-temperature", "cpu-temperature"] {
         let Some(series) = source(measurement, name) else { continue };
         for column in &series.columns {
@@ -32,7 +32,7 @@ pub fn lines(measurement: &Measurement, points: usize, lines: &mut Vec<Line>) {
 
 /// Levels at the ends of the intervals that are kept: the highest since the end before, as what
 /// matters of a temperature is its peaks.
-fn gauge(series: &Series, values: &[u64], points: usize, name: &str) -> Option<Line> {
+fn gauge(series: &Series, values: &[u64], points: usize, name: &str) -> Option<TimelineSeries> {
     let rows = kept(series.at_ns.len().min(values.len()), points);
     let peaks = rows.windows(2).map(|pair| {
         let peak = values[pair[0] + 1..=pair[1]].iter().max().copied().unwrap_or(0);
@@ -41,11 +41,11 @@ fn gauge(series: &Series, values: &[u64], points: usize, name: &str) -> Option<L
     });
     let v: Vec<f64> = peaks.collect();
     let (panel, name) = ("temperature", name.to_owned());
-    (!v.is_empty()).then(|| Line { panel, name, t: ends(series, &rows), v })
+    (!v.is_empty()).then(|| TimelineSeries { panel, name, t: ends(series, &rows), v })
 }
 
 /// The processors that were throttled, worst first; of those that never were, none.
-fn throttled(cpus: &Series, points: usize, what: &str) -> Vec<Line> {
+fn throttled(cpus: &Series, points: usize, what: &str) -> Vec<TimelineSeries> {
     let grown = |values: &[u64]| {
         let (first, last) = (values.first().copied(), values.last().copied());
         last.unwrap_or(0).saturating_sub(first.unwrap_or(0))

@@ -1,6 +1,6 @@
 //! (pure) What logs of other tools tell over time, in the panels of what we sample.
 
-use super::{Line, kept, shortened};
+use super::{TimelineSeries, kept, shortened};
 use experiment::measurement::Measurement;
 use experiment::measurement::reported::ReportedSeries;
 
@@ -18,13 +18,13 @@ const PANELS: [(&str, &str, f64); 4] = [
 ];
 
 /// Adds them.
-pub fn lines(measurement: &Measurement, points: usize, lines: &mut Vec<Line>) {
+pub fn lines(measurement: &Measurement, points: usize, lines: &mut Vec<TimelineSeries>) {
     lines.extend(measurement.reported_series().filter_map(|of| line(of, points)).take(LINES_MAX));
 }
 
 /// Its values, or the mean of as many as stand between two that are kept: it tells levels, of
 /// which none may be left out.
-fn line(of: &ReportedSeries, points: usize) -> Option<Line> {
+fn line(of: &ReportedSeries, points: usize) -> Option<TimelineSeries> {
     let (ending, panel, factor) = PANELS.into_iter().find(|(end, ..)| of.name.ends_with(end))?;
     let rows = kept(of.at_ns.len().min(of.values.len()), points);
     let ends = rows.get(1..)?;
@@ -39,7 +39,7 @@ fn line(of: &ReportedSeries, points: usize) -> Option<Line> {
     let way = of.name.strip_suffix(ending).unwrap_or_default().trim_end_matches('_');
     let name = if way.is_empty() { "reported".to_owned() } else { format!("{way}, reported") };
     let name = name.replace('_', " ");
-    (!v.is_empty()).then_some(Line { panel, name, t, v })
+    (!v.is_empty()).then_some(TimelineSeries { panel, name, t, v })
 }
 
 #[cfg(test)]

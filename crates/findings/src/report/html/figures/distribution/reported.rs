@@ -1,7 +1,7 @@
 //! (pure) Latencies as other tools counted them, from histograms of theirs that were imported.
 
 use super::super::super::curves::CURVES_MAX;
-use super::{DASHES, Figure, Place, Point, QUANTILES, Trace, message, nanoseconds, panel};
+use super::{AxisPosition, DASHES, Figure, Point, QUANTILES, Trace, message, nanoseconds, panel};
 use crate::report::Input;
 use base::stats::quantile::values_needed;
 use base::value::counted;
@@ -14,8 +14,8 @@ const ENDING: &str = "latency_ns";
 /// Imported results that are looked at: a store gives one after the other.
 const TRIALS_MAX: usize = 200;
 
-/// A histogram, and whose it is.
-struct Told {
+/// A histogram of latencies that another tool counted, and whose it is.
+struct ImportedHistogram {
     by: String,
     place: String,
     histogram: ReportedHistogram,
@@ -49,19 +49,19 @@ pub fn figure(input: &Input<'_>) -> Option<Figure> {
             "How many operations were done within so long, by the histograms of the imported \
              texts. Each ends where its operations no longer bound it.{left}"
         ),
-        message: message::of(&panels),
+        message: message::main_message(&panels),
         panels,
     })
 }
 
 /// Those of a result, which a store keeps apart from its figures.
-fn of_trial(input: &Input<'_>, record: &Record) -> Vec<Told> {
+fn of_trial(input: &Input<'_>, record: &Record) -> Vec<ImportedHistogram> {
     let kept = input.samples.and_then(|samples| samples.of(record.trial.number));
     let record = kept.as_ref().unwrap_or(record);
     let reported = record.outcome.measurement().and_then(|it| it.reported.as_ref());
     let all = reported.iter().flat_map(|of| of.histograms.iter().map(move |it| (*of, it)));
     let drawn = all.filter(|(_, it)| it.name.ends_with(ENDING));
-    let told = |(of, it): (&Reported, &ReportedHistogram)| Told {
+    let told = |(of, it): (&Reported, &ReportedHistogram)| ImportedHistogram {
         by: of.by.clone(),
         place: of.place.clone(),
         histogram: it.clone(),
@@ -71,7 +71,7 @@ fn of_trial(input: &Input<'_>, record: &Record) -> Vec<Told> {
 }
 
 /// One histogram; `None` where too few operations were counted.
-fn trace((place, told): (usize, Told)) -> Option<Trace> {
+fn trace((place, told): (usize, ImportedHistogram)) -> Option<Trace> {
     let histogram = &told.histogram;
     let operations: u64 = histogram.counts.iter().fold(0, |sum, it| sum.saturating_add(*it));
     let bounded = QUANTILES.iter().filter(|(quantile, _)| operations >= values_needed(*quantile));
@@ -81,7 +81,7 @@ fn trace((place, told): (usize, Told)) -> Option<Trace> {
         let figure = format!("{label} within {time}");
         let says =
             format!("{figure}\n{}, as {} counted", counted(operations, "operation"), told.by);
-        let (x, y) = (Place::Number(ns), 1.0 - quantile);
+        let (x, y) = (AxisPosition::Number(ns), 1.0 - quantile);
         Some(Point { x, y, interval: None, says, figure, mark: "", trials: vec![told.trial] })
     };
     let points: Vec<Point> = bounded.filter_map(point).collect();
