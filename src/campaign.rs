@@ -23,7 +23,6 @@ use host::{inventory, journal, provision};
 use store::{Store, Unfinished};
 
 pub mod apply;
-mod barred;
 mod checkable;
 mod counted;
 pub mod directory;
@@ -31,11 +30,12 @@ pub mod evaluate;
 mod forecast;
 pub mod idle;
 pub mod keeper;
-pub mod layout;
-pub mod layouts;
 pub mod limits;
 pub mod peer;
 mod place;
+pub mod prefill;
+pub mod provisioning;
+mod quarantine;
 pub mod room;
 pub mod shares;
 
@@ -60,12 +60,12 @@ pub struct Run<'a> {
     machine: apply::Applier<'a>,
     peers: peer::Peers,
     /// Below what undoes: the disks are ours until nothing stands on them.
-    layouts: Option<layouts::Provisioner>,
+    layouts: Option<provisioning::Provisioner>,
     /// Why the next trial has no layout to run on.
     unmade: Option<Outcome>,
     shares: shares::Shares,
     laid: BTreeMap<PathBuf, checkable::Laid>,
-    barred: barred::Barred,
+    quarantine: quarantine::Quarantine,
     /// Trials kept so far.
     count: u32,
     /// Time that trials took so far, ns; a simulated server's passes faster than ours.
@@ -174,7 +174,7 @@ impl<'a> Run<'a> {
             devices: BTreeMap::new(),
             shares: shares::Shares::default(),
             laid: BTreeMap::new(),
-            barred: barred::Barred::default(),
+            quarantine: quarantine::Quarantine::default(),
             count: trials,
             measured_ns: 0,
             wrote_per_s: None,
@@ -261,7 +261,7 @@ impl<'a> Run<'a> {
     /// Measures, and gives what the kernel said when that failed.
     fn measured(&mut self, trial: &Trial) -> (Outcome, Vec<Note>) {
         let names = trial.settings.directories();
-        if let Some(why) = self.barred.why_any(names) {
+        if let Some(why) = self.quarantine.why_any(names) {
             return (Outcome::Skipped(why), Vec::new());
         }
         if self.engine.kind().is_simulated() {
@@ -277,7 +277,7 @@ impl<'a> Run<'a> {
             (Outcome::Failed(_), Ok(mut log)) => said.extend(log.read().text().map(kernel_said)),
             (Outcome::Failed(_), Err(why)) => said.push(kernel_said(why.to_string())),
             (Outcome::Done(measurement), Ok(mut log)) => {
-                let trouble = log.read().of_trouble(&self.barred.devices(names));
+                let trouble = log.read().of_trouble(&self.quarantine.devices(names));
                 beside_faults(measurement, &trouble);
                 measurement.notes.extend(trouble.text().map(kernel_said));
             }
@@ -305,7 +305,7 @@ impl<'a> Run<'a> {
         };
         // What only makes ready for others is not slowed by a snapshot.
         let layouts = self.layouts.as_ref().filter(|_| !trial.prepares());
-        let held = match layouts.map_or(Ok(None), layouts::Provisioner::hold) {
+        let held = match layouts.map_or(Ok(None), provisioning::Provisioner::hold) {
             Ok(held) => held,
             Err(error) => {
                 self.machine.after();
@@ -347,12 +347,12 @@ impl<'a> Run<'a> {
             Err(EngineError::Failed(why)) => {
                 let why = explained(why);
                 // A load can end and leave I/O in the kernel, which holds up whoever comes next.
-                let held = self.barred.bar_if_held(self.host, names, trial.number);
+                let held = self.quarantine.bar_if_held(self.host, names, trial.number);
                 let why = held.map_or(why.clone(), |held| format!("{why}; {held}"));
                 Outcome::Failed(killed.map_or(why.clone(), |text| format!("{why}. {text}")))
             }
             Err(EngineError::Hung(why)) => {
-                self.barred.bar(self.host, names, trial.number);
+                self.quarantine.bar(self.host, names, trial.number);
                 Outcome::Failed(why)
             }
             Err(EngineError::Interrupted) => Outcome::Interrupted,
@@ -361,7 +361,7 @@ impl<'a> Run<'a> {
 
     /// Puts the trial's system knobs in force; gives what the record must say of them.
     fn put_in_force(&mut self, trial: &Trial, work: &[PathBuf]) -> Result<Vec<Note>, Outcome> {
-        if self.barred.any() && trial.settings.get(knob::DROP_CACHES) == Some(true) {
+        if self.quarantine.any() && trial.settings.get(knob::DROP_CACHES) == Some(true) {
             let why = "dropping caches writes everything back first, and would wait for the load \
                        that hangs";
             return Err(Outcome::Skipped(why.to_owned()));
@@ -402,7 +402,7 @@ impl<'a> Run<'a> {
         let left_at_peers = self.peers.restore();
         let mut behind = Vec::new();
         for (name, directory) in std::mem::take(&mut self.work) {
-            let Some(why) = self.barred.why(&name) else {
+            let Some(why) = self.quarantine.why(&name) else {
                 let wanted = match self.engine.kind().keeps {
                     Keeps::UntilComplete if !self.complete => "--resume; without it",
                     Keeps::UntilRemoved => "`brickyard verify --flushed LOG`; after it",

@@ -86,67 +86,67 @@ struct Common {
 enum Command {
     /// The standard evaluation of the storage under DIR, with a report
     #[command(help_template = examples::template("evaluate"))]
-    Evaluate(evaluate::Arguments),
+    Evaluate(evaluate::EvaluateArguments),
     /// A workload, a plan that ships or a plan file, and knob=level,level
     #[command(help_template = examples::template("run"))]
-    Run(run::Arguments),
+    Run(run::RunArguments),
     /// List plans, or show what one would do, without touching anything
     #[command(help_template = examples::template("plan"))]
-    Plan(plan::Arguments),
+    Plan(plan::PlanArguments),
     /// What the server is made of, and what each part can do at most
     #[command(help_template = examples::template("inspect"))]
-    Inspect(inspect::Arguments),
+    Inspect(inspect::InspectArguments),
     /// Read files over and over against checksums; writes nothing to them
     #[command(help_template = examples::template("verify"))]
-    Verify(verify::Arguments),
+    Verify(verify::VerifyArguments),
     /// Be the other end of another machine's network trials
     #[command(help_template = examples::template("receive"))]
-    Receive(receive::Arguments),
+    Receive(receive::ReceiveArguments),
     /// Measure the network to a machine where `brickyard receive` waits
     #[command(help_template = examples::template("send"))]
-    Send(send::Arguments),
+    Send(send::SendArguments),
     /// Draw the report of a campaign that was measured before
     #[command(help_template = examples::template("report"))]
-    Report(report::Arguments),
+    Report(report::ReportArguments),
     /// Campaigns side by side: what became better or worse
     #[command(help_template = examples::template("compare"))]
-    Compare(compare::Arguments),
+    Compare(compare::CompareArguments),
     /// What a throughput would take: disks, controllers, network cards
     #[command(help_template = examples::template("size"))]
-    Size(size::Arguments),
+    Size(size::SizeArguments),
     /// Ask the store by SQL that only reads
     #[command(help_template = examples::template("query"))]
-    Query(query::Arguments),
+    Query(query::QueryArguments),
     /// Whether a store is still what was kept in it; changes nothing
     #[command(help_template = examples::template("check"))]
-    Check(check::Arguments),
+    Check(check::CheckArguments),
     /// The store in a browser of this machine; changes nothing
     #[command(help_template = examples::template("serve"))]
-    Serve(serve::Arguments),
+    Serve(serve::ServeArguments),
     /// Results of other tools, and tables of published papers
     #[command(help_template = examples::template("import"))]
-    Import(import::Arguments),
+    Import(import::ImportArguments),
     /// What this machine lets us do, and how to get what is missing
     #[command(help_template = examples::template("doctor"))]
-    Doctor(doctor::Arguments),
+    Doctor(doctor::DoctorArguments),
     /// Put back what a killed run has left changed on this machine
     #[command(help_template = examples::template("undo"))]
-    Undo(undo::Arguments),
+    Undo(undo::UndoArguments),
     /// Knobs, workloads, engines, counters, questions, formats, campaigns
     #[command(help_template = examples::template("list"))]
-    List(list::Arguments),
+    List(list::ListArguments),
     /// Manual pages, shell completions, the reference
     #[command(help_template = examples::template("generate"))]
-    Generate(generate::Arguments),
+    Generate(generate::GenerateArguments),
     /// Runs the load of one trial of an engine; started by brickyard itself
     #[command(hide = true)]
-    Worker(worker::Arguments),
+    Worker(worker::WorkerArguments),
     /// Answers one statement of SQL; started by brickyard itself
     #[command(hide = true)]
     QueryWorker,
     /// Joins files of a trial, or checks what came of it; started by brickyard itself
     #[command(hide = true)]
-    ConcatWorker(concat::Arguments),
+    ConcatWorker(concat::ConcatWorkerArguments),
 }
 
 /// The program.

@@ -11,16 +11,16 @@ use findings::report::{Input, Samples};
 use host::sys::Error;
 use store::Store;
 
-/// Samples as the store keeps them.
+/// Samples of a campaign's trials, read from the store when they are asked for.
 #[derive(Debug)]
-pub struct Kept<'a> {
-    /// Where.
+pub struct StoredSamples<'a> {
+    /// The store that holds them.
     pub store: &'a Store,
-    /// Of which campaign.
+    /// The number of the campaign.
     pub campaign: u64,
 }
 
-impl Samples for Kept<'_> {
+impl Samples for StoredSamples<'_> {
     fn of(&self, number: u32) -> Option<Record> {
         self.store.record(self.campaign, number).ok().flatten()
     }
@@ -49,7 +49,7 @@ impl Retrieved {
     }
 
     /// All that a format prints of it.
-    pub fn input<'a>(&'a self, samples: &'a Kept<'_>) -> Input<'a> {
+    pub fn input<'a>(&'a self, samples: &'a StoredSamples<'_>) -> Input<'a> {
         let mut input = Input::new(&self.campaign, &self.records).with(samples);
         input.findings.splice(0..0, self.damage.iter().map(damaged));
         input

@@ -23,7 +23,7 @@ pub mod preview;
 #[cfg(test)]
 mod tests;
 
-use places::{Place, interface};
+use places::{SettingFile, interface};
 
 /// What a trial's system knobs have changed so far; put back when dropped.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ struct Held {
 struct Wanted {
     knob: &'static str,
     value: Value,
-    place: Place,
+    place: SettingFile,
     text: String,
 }
 
@@ -98,7 +98,7 @@ fn wanted_of(
 }
 
 /// Whether the kernel has that word, where it says which it has.
-fn is_a_choice(place: &Place, knob: &str, value: &Value) -> Result<(), Error> {
+fn is_a_choice(place: &SettingFile, knob: &str, value: &Value) -> Result<(), Error> {
     let word = value.to_string();
     if place.choices.is_empty() || place.choices.contains(&word) {
         return Ok(());
@@ -301,7 +301,7 @@ impl<'a> Applier<'a> {
         }
     }
 
-    fn note_write(&mut self, place: &Place, before: &str, text: &str) -> Result<(), Error> {
+    fn note_write(&mut self, place: &SettingFile, before: &str, text: &str) -> Result<(), Error> {
         let boot = boot(self.host)?;
         let change = |path: &String, before: &str, written: &str| Change {
             path: path.clone(),

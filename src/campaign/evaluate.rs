@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use self::spending::{Core, Spending};
 use self::written::Written;
-use super::{Run, layout};
+use super::{Run, prefill};
 use base::value::{self, Stop, Value};
 use experiment::campaign::{Campaign, NotBought};
 use experiment::knob::{self, Access, Settings};
@@ -37,7 +37,7 @@ const FILE_BYTES_MIN: u64 = 64 << 10;
 
 /// What the user asked for.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct EvaluationRequest {
     /// Checked directories.
     pub directories: Vec<String>,
     /// How long it may take, ns.
@@ -119,7 +119,7 @@ fn probe_file_bytes(usable: u64, allowed: Option<u64>) -> u64 {
 ///
 /// # Errors
 /// When the files do not fit or the store cannot be written.
-pub fn evaluate(run: &mut Run<'_>, request: &Request) -> Result<(), Error> {
+pub fn evaluate(run: &mut Run<'_>, request: &EvaluationRequest) -> Result<(), Error> {
     let started_ns = clock::monotonic_ns();
     run.ends_at_ns = Some(started_ns + request.budget_ns);
     let mut direct = true;
@@ -176,7 +176,11 @@ struct Probed {
 /// written. Around memory first, which takes no longer than it should
 /// however slow the disk is; then new files through memory, as those of the evaluation will be
 /// written: a quarter as much, for memory and the file system make that slower, by up to four.
-fn probe(run: &mut Run<'_>, request: &Request, direct: bool) -> Result<Vec<Probed>, Error> {
+fn probe(
+    run: &mut Run<'_>,
+    request: &EvaluationRequest,
+    direct: bool,
+) -> Result<Vec<Probed>, Error> {
     let mut rates = Vec::new();
     for name in &request.directories {
         let usable = usable_bytes(run, name)?;
@@ -234,7 +238,7 @@ fn probed(run: &mut Run<'_>, settings: Settings) -> Result<Option<f64>, Error> {
 }
 
 fn usable_bytes(run: &Run<'_>, name: &str) -> Result<u64, Error> {
-    if let Some(why) = run.barred.why(name) {
+    if let Some(why) = run.quarantine.why(name) {
         return Err(Error::new(format!("cannot measure in {name}"), why)
             .hint("name the other directories alone"));
     }
@@ -272,7 +276,7 @@ fn writing(engine: &str, names: &[String], file_size: u64, files: u64) -> Settin
 /// is free, or what the user said.
 fn file_size(
     run: &Run<'_>,
-    request: &Request,
+    request: &EvaluationRequest,
     writing_gets: &Writing,
     files: u64,
 ) -> Result<u64, Error> {
@@ -310,7 +314,7 @@ fn file_size(
             alone
         });
         let alone: Vec<Settings> = alone.collect();
-        layout::check_space(alone.iter().map(|settings| (settings, 0)))?;
+        prefill::check_space(alone.iter().map(|settings| (settings, 0)))?;
     }
     Ok(size)
 }
@@ -322,7 +326,7 @@ fn too_small(size: u64, files: u64, places: u64) -> Error {
         .hint(format!("--space {least} at least, or a longer --budget"))
 }
 
-fn announce(run: &mut Run<'_>, request: &Request, shape: &EvaluationTarget, rate: f64) {
+fn announce(run: &mut Run<'_>, request: &EvaluationRequest, shape: &EvaluationTarget, rate: f64) {
     let places = shape.directories.len() as u64;
     let total = shape.file_size * shape.files * places;
     run.observer.tell(&Event::Say(format!(
@@ -365,7 +369,7 @@ fn write(run: &mut Run<'_>, shape: &EvaluationTarget, gets: &Writing) -> Result<
 /// wrote `bytes_per_s` in all directories together.
 fn read(
     run: &mut Run<'_>,
-    request: &Request,
+    request: &EvaluationRequest,
     shape: &EvaluationTarget,
     (started_ns, bytes_per_s): (u64, f64),
 ) -> Result<(), Error> {
@@ -427,7 +431,7 @@ fn read(
 /// Keeps what a longer budget would buy, with that budget.
 fn not_bought(
     run: &mut Run<'_>,
-    request: &Request,
+    request: &EvaluationRequest,
     shape: &EvaluationTarget,
     rest: &[Wish],
 ) -> Result<(), Error> {

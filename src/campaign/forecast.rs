@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use super::Run;
 use super::checkable::{Laid, forget_written};
-use super::layouts::of_layout;
-use super::layouts::preview::MAKING_NS;
+use super::provisioning::of_layout;
+use super::provisioning::preview::MAKING_NS;
 use base::value::Value;
 use experiment::knob;
 use experiment::plan::Trial;

@@ -11,7 +11,7 @@ const WAITING_MAX: usize = 1000;
 
 /// A campaign whose trials are kept while they run.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct CampaignKeeper {
     store: Store,
     id: u64,
     /// What the store refused, by number.
@@ -20,14 +20,14 @@ pub struct Keeper {
     lost: bool,
 }
 
-impl Keeper {
+impl CampaignKeeper {
     /// Keeps a campaign that holds nothing yet.
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub fn begin(mut store: Store, campaign: &Campaign) -> Result<Keeper, Error> {
+    pub fn begin(mut store: Store, campaign: &Campaign) -> Result<CampaignKeeper, Error> {
         let id = store.begin(campaign)?;
-        Ok(Keeper { store, id, waiting: Vec::new(), refused: false, lost: false })
+        Ok(CampaignKeeper { store, id, waiting: Vec::new(), refused: false, lost: false })
     }
 
     /// Keeps a record in the place of the one of its number. What is refused is tried again with
@@ -98,7 +98,7 @@ mod tests {
         let path = folder.path().join("a.db");
         let store = Store::open(&path).unwrap();
         let campaign = Campaign { uid: "u".into(), ..Campaign::default() };
-        let mut keeper = Keeper::begin(store, &campaign).unwrap();
+        let mut keeper = CampaignKeeper::begin(store, &campaign).unwrap();
         keeper.put(record(1, 5)).unwrap();
         let other = rusqlite::Connection::open(&path).unwrap();
         other.execute_batch("ALTER TABLE note RENAME TO away").unwrap();

@@ -25,7 +25,7 @@ impl Run<'_> {
 
     /// The same after it, whatever came of it. What hangs is not looked at.
     pub(super) fn look_again(&self, trial: &Trial, outcome: &mut Outcome) {
-        if self.barred.why_any(trial.settings.directories()).is_some() {
+        if self.quarantine.why_any(trial.settings.directories()).is_some() {
             return;
         }
         let Err(Outcome::Failed(moved)) = self.in_place(trial) else { return };

@@ -38,7 +38,7 @@ impl Run<'_> {
         let local = || directories.iter().filter(|name| !is_export(name) && !is_device(name));
         for (place, named) in directories.iter().filter_map(|it| Some((it, bare::device(it)?))) {
             let held = RawDevice::open(self.host, named)?;
-            self.barred.learn(place, &inventory::target(self.host, held.path())?);
+            self.quarantine.learn(place, &inventory::target(self.host, held.path())?);
             self.devices.insert(place.clone(), held);
         }
         for directory in local() {
@@ -48,7 +48,7 @@ impl Run<'_> {
             match self.place(directory, Path::new(directory)) {
                 Ok(made) => {
                     if let Ok(target) = inventory::target(self.host, Path::new(directory)) {
-                        self.barred.learn(directory, &target);
+                        self.quarantine.learn(directory, &target);
                     }
                     self.work.insert(directory.clone(), made)
                 }

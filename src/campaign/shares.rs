@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::Run;
-use super::layout::bytes_needed;
+use super::prefill::bytes_needed;
 use base::value;
 use experiment::knob::Settings;
 use experiment::knob::engine::Keeps;
@@ -85,13 +85,13 @@ impl Run<'_> {
         for (at, name) in names.iter().enumerate().filter(|(_, name)| is_export(name)) {
             let share = mount::share(name, &trial.settings);
             let stands = self.shares.mounted.get(name).is_some_and(|it| it.share == share);
-            if let Some(why) = self.barred.why(name) {
+            if let Some(why) = self.quarantine.why(name) {
                 return Err(Outcome::Skipped(why));
             }
             if !stands {
                 self.unmount(name);
                 self.mount(name, at, &share)
-                    .map_err(|error| Outcome::Skipped(super::layouts::with_hint(&error)))?;
+                    .map_err(|error| Outcome::Skipped(super::provisioning::with_hint(&error)))?;
             }
             self.has_room(name, &trial.settings)?;
         }
@@ -122,7 +122,7 @@ impl Run<'_> {
         };
         let made = made.inspect_err(|_| self.unmount(name))?;
         if let Ok(target) = inventory::target(host, made.path()) {
-            self.barred.learn(name, &target);
+            self.quarantine.learn(name, &target);
         }
         self.work.insert(name.to_owned(), made);
         Ok(())
@@ -171,7 +171,7 @@ impl Run<'_> {
     pub(super) fn unmount_all(&mut self) {
         let names: Vec<String> = self.shares.mounted.keys().cloned().collect();
         for name in names {
-            if self.barred.why(&name).is_some() {
+            if self.quarantine.why(&name).is_some() {
                 continue;
             }
             let kept = match self.engine.kind().keeps {

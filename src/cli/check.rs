@@ -9,15 +9,15 @@ use super::{Common, talk};
 use base::value;
 use store::{Checked, Store};
 
-/// What `check` takes.
+/// The arguments of `brickyard check`.
 #[derive(clap::Args, Debug)]
-pub struct Arguments {}
+pub struct CheckArguments {}
 
 /// Trials from one word about how far it is to the next.
 const TOLD: usize = 10_000;
 
 /// Looks at everything and changes nothing; exit status 1 when something is damaged.
-pub fn run(_: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+pub fn run(_: &CheckArguments, common: &Common) -> anyhow::Result<ExitCode> {
     let store = Store::open_read_only(&common.store)?;
     let quiet = common.quiet;
     let checked = store.check(&mut |done| {

@@ -17,9 +17,9 @@ use host::sys::Error;
 use host::sys::output::{Kind, Output};
 use store::Store;
 
-/// What `compare` takes.
+/// The arguments of `brickyard compare`.
 #[derive(clap::Args, Debug)]
-pub struct Arguments {
+pub struct CompareArguments {
     /// A campaign's number, or FILE or FILE:NUMBER of another store; the first is what the others
     /// are held against
     #[arg(value_name = "CAMPAIGN", required = true, num_args = 2..)]
@@ -51,7 +51,7 @@ pub struct Arguments {
 const THRESHOLD: &str = "5%";
 
 /// Compares, and ends with 1 when something became worse.
-pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &CompareArguments, common: &Common) -> anyhow::Result<ExitCode> {
     let typed = arguments.format.as_deref();
     let format = format::chosen(FORMATS, |format| format.name, typed, common, "text")?;
     let by = labels(&arguments.by, format.name)?;
@@ -164,7 +164,7 @@ fn exchanged(
 }
 
 /// What prints also the cells that do not differ.
-fn to_see_all(arguments: &Arguments, common: &Common) -> String {
+fn to_see_all(arguments: &CompareArguments, common: &Common) -> String {
     let mut words = vec!["brickyard".to_owned(), "compare".to_owned()];
     words.extend(arguments.campaigns.iter().cloned());
     let store = (common.store != Path::new(STORE)).then(|| common.store.display().to_string());

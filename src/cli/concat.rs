@@ -38,15 +38,15 @@ impl Numbers {
     }
 }
 
-/// What `concat-worker` takes.
+/// The arguments of `brickyard concat-worker`.
 #[derive(clap::Args, Debug)]
-pub struct Arguments {
+pub struct ConcatWorkerArguments {
     #[command(subcommand)]
-    what: What,
+    what: ConcatWorkerCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum ConcatWorkerCommand {
     /// Joins files into one and makes it durable
     Join {
         /// What is written, over what is there
@@ -69,9 +69,9 @@ enum What {
 }
 
 /// Joins or checks.
-pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &ConcatWorkerArguments) -> anyhow::Result<ExitCode> {
     match &arguments.what {
-        What::Join { out, block_size, files } => {
+        ConcatWorkerCommand::Join { out, block_size, files } => {
             let done = join(files, out, *block_size)?;
             let seconds = |ns: u64| ns as f64 / 1e9;
             let said = json!({
@@ -83,7 +83,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             });
             talk::data(&format!("{said}\n"))?;
         }
-        What::Check { joined, numbers } => check(joined, &numbers.made())?,
+        ConcatWorkerCommand::Check { joined, numbers } => check(joined, &numbers.made())?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -20,9 +20,9 @@ use host::inventory::group;
 use host::sys::{Error, Host, command, signal};
 use store::Store;
 
-/// What `doctor` takes.
+/// The arguments of `brickyard doctor`.
 #[derive(clap::Args, Debug)]
-pub struct Arguments {
+pub struct DoctorArguments {
     #[command(flatten)]
     to: outputs::ToFile,
 }
@@ -46,7 +46,7 @@ struct Group {
 }
 
 /// Looks, and prints; exit status 0 whatever was found.
-pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &DoctorArguments, common: &Common) -> anyhow::Result<ExitCode> {
     let printed = arguments.to.decide(&Inputs::of_store(&common.store))?;
     let host = Host::live();
     let stop = signal::stop()?;

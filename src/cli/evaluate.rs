@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::outcome::{self, Request as Kept};
+use super::outcome::{self, RunRequest as Kept};
 use super::outputs::{self, Force, Inputs};
 use super::{Common, talk};
 use crate::campaign::{Run, directory, evaluate, limits};
@@ -12,9 +12,9 @@ use experiment::knob;
 use experiment::plan;
 use host::sys::{Error, Host, clock, signal, suspend};
 
-/// What `evaluate` takes.
+/// The arguments of `brickyard evaluate`.
 #[derive(clap::Args, Debug)]
-pub struct Arguments {
+pub struct EvaluateArguments {
     /// Directories of the storage in question; several are measured each alone, then all at once
     #[arg(value_name = "DIR")]
     directories: Vec<String>,
@@ -46,7 +46,7 @@ pub struct Arguments {
 const BUDGET_NS_MIN: u64 = 20_000_000_000;
 
 /// Runs the standard evaluation.
-pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &EvaluateArguments, common: &Common) -> anyhow::Result<ExitCode> {
     let engine = outcome::engine(&arguments.engine)?;
     if !knob::Settings::defaults(engine.name()).has(knob::ACCESS) {
         let what = format!("cannot evaluate with the engine `{}`", engine.name());
@@ -105,8 +105,13 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         session.talk.tell_apart_by(vec!["directories"]);
     }
     let file_bytes = evaluate::last_file_bytes(&session.store, engine.name(), &directories)?;
-    let request =
-        evaluate::Request { directories, budget_ns, space_bytes, file_bytes, memory_bytes };
+    let request = evaluate::EvaluationRequest {
+        directories,
+        budget_ns,
+        space_bytes,
+        file_bytes,
+        memory_bytes,
+    };
     session.talk.tell_the_whole();
     let done = {
         let outcome::Session { host, store, campaign, kept, talk, .. } = &mut session;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::{Common, kept::Kept, talk};
+use super::{Common, kept::StoredVerification, talk};
 use engines::engine::flush::check::{self, Findings};
 use engines::engine::flush::log::Log;
 use engines::verify::{Part, shown};
@@ -29,7 +29,8 @@ pub fn run(log: &Path, no_store: bool, common: &Common) -> anyhow::Result<ExitCo
     let said = check::read_log(log)?;
     let talk = talk::Talk::new(common.quiet, common.plain);
     let read: Vec<PathBuf> = said.begin.files.iter().map(PathBuf::from).collect();
-    let mut kept = Kept::new(no_store, (read.clone(), read), Some(log), common, &talk)?;
+    let mut kept =
+        StoredVerification::new(no_store, (read.clone(), read), Some(log), common, &talk)?;
     let (began_ns, began_unix_ns) = (clock::monotonic_ns(), clock::unix_ns());
     let mut told_ns = 0;
     let part = |found: &Findings, over: bool| {

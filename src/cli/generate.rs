@@ -29,15 +29,15 @@ fn files(text: &str) -> Result<u32, String> {
     count.ok_or_else(|| format!("1 to {FILES_MAX} files"))
 }
 
-/// What `generate` takes.
+/// The arguments of `brickyard generate`.
 #[derive(clap::Args, Debug)]
-pub struct Arguments {
+pub struct GenerateArguments {
     #[command(subcommand)]
-    what: What,
+    what: GenerateCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum GenerateCommand {
     /// Manual pages, one a command, into a directory
     #[command(help_template = examples::template("generate man"))]
     Man {
@@ -97,16 +97,16 @@ enum What {
 }
 
 /// Generates.
-pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &GenerateArguments) -> anyhow::Result<ExitCode> {
     match &arguments.what {
-        What::Man { out, force } => man(out, *force)?,
-        What::Sources { out, files, seed } => sources(out, *files, *seed)?,
-        What::Netcdf { out, numbers, cold } => check::make(out, &numbers.made(), *cold)?,
-        What::Completions { shell, to } => {
+        GenerateCommand::Man { out, force } => man(out, *force)?,
+        GenerateCommand::Sources { out, files, seed } => sources(out, *files, *seed)?,
+        GenerateCommand::Netcdf { out, numbers, cold } => check::make(out, &numbers.made(), *cold)?,
+        GenerateCommand::Completions { shell, to } => {
             to.decide(&Inputs::default())?.data(&completions(*shell))?;
         }
-        What::Reference { out, check: true, .. } => return current(out),
-        What::Reference { out, force, .. } => reference(out, *force)?,
+        GenerateCommand::Reference { out, check: true, .. } => return current(out),
+        GenerateCommand::Reference { out, force, .. } => reference(out, *force)?,
     }
     Ok(ExitCode::SUCCESS)
 }

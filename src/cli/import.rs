@@ -12,7 +12,7 @@ use sources::Source;
 use super::outputs::Inputs;
 use super::{Common, talk};
 use crate::campaign::new_uid;
-use crate::retrieve::Kept;
+use crate::retrieve::StoredSamples;
 use experiment::campaign::Campaign;
 use experiment::knob;
 use experiment::measurement::Record;
@@ -28,9 +28,9 @@ mod others;
 mod sources;
 mod summary;
 
-/// What `import` takes.
+/// The arguments of `brickyard import`.
 #[derive(clap::Args, Debug)]
-pub struct Arguments {
+pub struct ImportArguments {
     /// What other tools printed, or a folder of it; `-` is standard input; one campaign of all
     #[arg(value_name = "PATH", conflicts_with = "published")]
     files: Vec<String>,
@@ -49,7 +49,7 @@ pub struct Arguments {
 }
 
 /// Imports a published set, or lists them.
-pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &ImportArguments, common: &Common) -> anyhow::Result<ExitCode> {
     const HINT: &str =
         "name files, or a set: `brickyard import --published --list` shows those that ship";
     let sources = sources::sources(&arguments.files)?;
@@ -78,7 +78,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
 /// left out with its reason; where that was named by itself, the status tells.
 fn import_files(
     sources: &[Source],
-    arguments: &Arguments,
+    arguments: &ImportArguments,
     common: &Common,
 ) -> anyhow::Result<ExitCode> {
     let from = arguments.from.as_deref().map(files::tool).transpose()?;
@@ -190,7 +190,7 @@ fn keep(campaign: Campaign, files: &[Vec<Record>], common: &Common) -> anyhow::R
         store.append_all(campaign.id, records)?;
     }
     store.end(campaign.id, clock::unix_ns())?;
-    let samples = Kept { store: &store, campaign: campaign.id };
+    let samples = StoredSamples { store: &store, campaign: campaign.id };
     let records = files.concat();
     let input = Input::new(&campaign, &records).with(&samples);
     let format = report::find(if common.json { "json" } else { "text" });

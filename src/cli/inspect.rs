@@ -17,9 +17,9 @@ use host::inventory::server;
 use host::sys::output::{Kind, Output};
 use host::sys::{Error, Host, signal};
 
-/// What `inspect` takes.
+/// The arguments of `brickyard inspect`.
 #[derive(clap::Args, Debug)]
-pub struct Arguments {
+pub struct InspectArguments {
     /// Look at a recording, at a directory with proc and sys of a machine, at a folder of `sos
     /// report`, or at what programs such as lspci, lsblk, smartctl and mdadm print, instead of this
     /// machine; several texts of one machine are put together
@@ -45,7 +45,7 @@ pub struct Arguments {
 const MEASURING_AT_MOST: Duration = Duration::from_millis(4000);
 
 /// Reads, measures memory where that is wanted, and prints.
-pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &InspectArguments, common: &Common) -> anyhow::Result<ExitCode> {
     let record_to = arguments.record.as_deref().map(|path| to(path, arguments, common));
     let record_to = record_to.transpose()?;
     let output = arguments.output.as_deref();
@@ -89,13 +89,13 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
 }
 
 /// Where the recording goes, once nothing stands against it.
-fn to(path: &Path, arguments: &Arguments, common: &Common) -> Result<Output, Error> {
+fn to(path: &Path, arguments: &InspectArguments, common: &Common) -> Result<Output, Error> {
     let kind = Kind { name: "recording of brickyard", is: recording::is_recording };
     inputs(arguments, common).output(path, "--record", kind, arguments.force)
 }
 
 /// What is read.
-fn inputs(arguments: &Arguments, common: &Common) -> Inputs {
+fn inputs(arguments: &InspectArguments, common: &Common) -> Inputs {
     let mut inputs = Inputs::of_store(&common.store);
     for root in &arguments.root {
         match root.is_dir() {

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::outputs::Inputs;
 use super::{Common, STORE, talk::Talk};
-use crate::campaign::{keeper::Keeper, new_uid};
+use crate::campaign::{keeper::CampaignKeeper, new_uid};
 use engines::verify::{Part, shown};
 use experiment::campaign::Campaign;
 use experiment::measurement::verified::outcome::VERIFY;
@@ -17,9 +17,9 @@ use host::inventory;
 use host::sys::{Error, Host, block, clock};
 use store::Store;
 
-/// A verification as the store keeps it.
+/// A verification of `brickyard verify` as the store keeps it.
 #[derive(Debug)]
-pub struct Kept {
+pub struct StoredVerification {
     store: PathBuf,
     /// What is read: files, folders, devices.
     read: Vec<PathBuf>,
@@ -34,12 +34,12 @@ pub struct Kept {
 enum State {
     /// Nothing was told yet: what cannot be verified at all is no campaign.
     New,
-    Open(Box<Keeper>),
+    Open(Box<CampaignKeeper>),
     /// Nothing is kept, as was asked, or as was told.
     Not,
 }
 
-impl Kept {
+impl StoredVerification {
     /// Looks where it would be kept; `read` is what is verified, `untouched` what of it is read
     /// whole, `list` what tells how it must be.
     ///
@@ -51,10 +51,10 @@ impl Kept {
         list: Option<&Path>,
         common: &Common,
         talk: &Talk,
-    ) -> Result<Kept, Error> {
+    ) -> Result<StoredVerification, Error> {
         let store = common.store.clone();
         let list = list.map(Path::to_owned);
-        let mut kept = Kept { store, read, untouched, list, state: State::New };
+        let mut kept = StoredVerification { store, read, untouched, list, state: State::New };
         if no_store {
             kept.state = State::Not;
         } else if let Some(why) = kept.within() {
@@ -79,7 +79,7 @@ impl Kept {
     pub fn put(&mut self, part: Part, talk: &Talk) {
         if matches!(self.state, State::New) {
             let begun = Store::open(&self.store)
-                .and_then(|store| Keeper::begin(store, &campaign(&self.read)));
+                .and_then(|store| CampaignKeeper::begin(store, &campaign(&self.read)));
             self.state = match begun {
                 Ok(keeper) => State::Open(Box::new(keeper)),
                 Err(error) => {
@@ -210,7 +210,7 @@ mod tests {
         std::fs::write(at("empty.db"), "").unwrap();
         let keeps = |store: &str| {
             let common = Common { store: at(store), json: false, quiet: true, plain: false };
-            let kept = Kept::new(
+            let kept = StoredVerification::new(
                 false,
                 (vec![at("data")], Vec::new()),
                 None,

@@ -16,21 +16,21 @@ use store::Unfinished;
 const CHANGES_MAX: usize = 8;
 
 /// The set-ups of a plan, and the one that is there.
-pub struct Labels {
+pub struct PlanSetups {
     setups: Vec<Setup>,
     /// The set-up whose trials are run.
     pub there: Setup,
 }
 
-impl Labels {
+impl PlanSetups {
     /// Finds the set-up that was named.
     ///
     /// # Errors
     /// When it is none of the plan's, or nobody said which of several is there.
-    pub fn of(plan: &Plan, given: &[String]) -> Result<Labels, Refused> {
+    pub fn from_arguments(plan: &Plan, given: &[String]) -> Result<PlanSetups, Refused> {
         let setups = plan.setups(plan.seed.unwrap_or(1));
         match plan.setup(&setups, given) {
-            Ok(there) => Ok(Labels { setups, there }),
+            Ok(there) => Ok(PlanSetups { setups, there }),
             Err(refused) if given.is_empty() && setups.len() > 1 => {
                 let first = setups.first().map(Setup::arguments).unwrap_or_default();
                 let hint = format!("set one of them up, then type: {}", typed(&first, false));

@@ -21,9 +21,9 @@ use host::sys::Error;
 use importers::{Form, IMPORTERS, Importer};
 use store::Store;
 
-/// What `list` takes.
+/// The arguments of `brickyard list`.
 #[derive(clap::Args, Debug)]
-pub struct Arguments {
+pub struct ListArguments {
     /// Which table
     #[arg(value_enum, default_value_t = Table::Workloads)]
     table: Table,
@@ -63,7 +63,7 @@ pub enum Table {
 }
 
 /// Prints a table.
-pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &ListArguments, common: &Common) -> anyhow::Result<ExitCode> {
     let printed = arguments.to.decide(&Inputs::of_store(&common.store))?;
     let mut damaged = Vec::new();
     let mut rows = match arguments.table {

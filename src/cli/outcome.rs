@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use super::{Common, STORE, cuts, damage, talk};
 use crate::campaign::{Done, idle, new_uid};
-use crate::retrieve::Kept;
+use crate::retrieve::StoredSamples;
 use base::value;
 use engines::engine::{self, Engine};
 use experiment::campaign::Campaign;
@@ -21,8 +21,8 @@ use host::sys::{Error, Host, child, clock, signal};
 use host::{bandwidth, inventory};
 use store::Store;
 
-/// What is asked for.
-pub struct Request {
+/// What a measuring command asks for: the plan that is run, by which engine and where.
+pub struct RunRequest {
     /// The plan's name.
     pub plan: String,
     /// What runs the trials.
@@ -48,7 +48,7 @@ pub struct Session {
     /// What will be run.
     pub campaign: Campaign,
     /// What is asked for.
-    pub kept: Request,
+    pub kept: RunRequest,
     /// Who tells the user.
     pub talk: talk::Talk,
     machine: facts::inventory::Machine,
@@ -115,7 +115,7 @@ impl Session {
     ///
     /// # Errors
     /// When the store cannot be used or a directory cannot be looked at.
-    pub fn open(kept: Request, common: &Common) -> Result<Session, Error> {
+    pub fn open(kept: RunRequest, common: &Common) -> Result<Session, Error> {
         let host = Host::live();
         let machine = inventory::machine(&host);
         let unreal = kept.engine.kind().is_simulated() || !kept.disks.is_empty();
@@ -211,7 +211,7 @@ impl Session {
     /// When the report cannot be written, or when nothing that was asked for could be measured.
     pub fn conclude(&self, done: Done, common: &Common) -> anyhow::Result<ExitCode> {
         self.talk.end();
-        let samples = Kept { store: &self.store, campaign: done.campaign.id };
+        let samples = StoredSamples { store: &self.store, campaign: done.campaign.id };
         let input = Input::new(&done.campaign, &done.records).with(&samples);
         if let Some(report) = &self.kept.report {
             report.write(&html().bytes(&input)?)?;
@@ -270,7 +270,7 @@ fn described(
     host: &Host,
     machine: &facts::inventory::Machine,
     targets: &[facts::inventory::Target],
-    kept: &Request,
+    kept: &RunRequest,
 ) -> serde_json::Value {
     let mut all = serde_json::json!({ "machine": machine, "targets": targets });
     // What a simulated server is made of is not what this machine is made of.

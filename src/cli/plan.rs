@@ -10,7 +10,7 @@ use super::outputs::{self, Inputs};
 use super::planned::{self, Planned};
 use super::{Common, needs};
 use crate::campaign::apply::preview;
-use crate::campaign::{layout, layouts, peer};
+use crate::campaign::{peer, prefill, provisioning};
 use base::value;
 use base::value::Stop;
 use experiment::knob::{self, Scope};
@@ -23,11 +23,11 @@ use facts::inventory::disk::Disk;
 use findings::report::words;
 use host::sys::Host;
 
-/// What `plan` takes.
+/// The arguments of `brickyard plan`.
 #[derive(clap::Args, Debug)]
-pub struct Arguments {
+pub struct PlanArguments {
     #[command(flatten)]
-    planned: planned::Asked,
+    planned: planned::PlannedArguments,
     #[command(flatten)]
     to: outputs::ToFile,
 }
@@ -38,7 +38,7 @@ const SHOWN: usize = 12;
 const CHECKED: u64 = 2_000;
 
 /// Lists plans, or shows one.
-pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &PlanArguments, common: &Common) -> anyhow::Result<ExitCode> {
     let planned = &arguments.planned;
     let mut inputs = Inputs::of_store(&common.store);
     if let Some(file) = planned.plan.as_deref().and_then(planned::file) {
@@ -112,7 +112,7 @@ struct Shown {
     /// Settings of other machines that these would be asked for.
     at_peers: Vec<String>,
     /// Layouts that would be made on the plan's disks.
-    layouts: layouts::preview::Preview,
+    layouts: provisioning::preview::Preview,
     /// Cells that make no sense, by the reason.
     senseless: BTreeMap<String, u64>,
 }
@@ -138,7 +138,7 @@ impl Shown {
         }
         let (mut space, mut no_room, mut writes) = (Vec::new(), None, Vec::new());
         let mut at_peers = Vec::new();
-        let layouts = layouts::preview::Preview::of(&Host::live(), plan, disks);
+        let layouts = provisioning::preview::Preview::for_plan(&Host::live(), plan, disks);
         takes_ns = takes_ns.saturating_add(layouts.takes_ns);
         if !plan.is_simulated() {
             let mut largest: BTreeMap<(usize, Vec<usize>), _> = BTreeMap::new();
@@ -155,13 +155,13 @@ impl Shown {
             let targets = planned::targets(&host, plan, systems.values())?;
             writes = preview::writes(&host, systems.values(), &targets)?;
             if !disks.is_empty() {
-                writes.extend(layouts::preview::later(systems.values()));
+                writes.extend(provisioning::preview::later(systems.values()));
             }
             at_peers = peer::lines(systems.values());
             let all = largest.values().map(|settings| (settings, 0));
-            space = layout::bytes_needed(all.clone()).into_iter().collect();
+            space = prefill::bytes_needed(all.clone()).into_iter().collect();
             if disks.is_empty() {
-                no_room = layout::check_space(all).err().map(|error| error.why);
+                no_room = prefill::check_space(all).err().map(|error| error.why);
             }
         }
         let (trials, seed) = (cells * replicates, plan.seed.unwrap_or(1));
@@ -180,7 +180,7 @@ impl Shown {
             bounded,
             space,
             no_room,
-            endangered: layouts::never(&Host::live(), disks).or_else(|| {
+            endangered: provisioning::never(&Host::live(), disks).or_else(|| {
                 let needs = needs::check(&Host::live(), plan, disks);
                 needs.err().map(|error| format!("{}: {}", error.what, error.why))
             }),
@@ -266,8 +266,8 @@ impl Shown {
                  written through)",
                 long(self.layouts.takes_ns),
                 value::counted(self.layouts.made, "layout"),
-                value::duration(layouts::preview::MAKING_NS as f64),
-                value::throughput_short(layouts::preview::DISK_BYTES_PER_S as f64),
+                value::duration(provisioning::preview::MAKING_NS as f64),
+                value::throughput_short(provisioning::preview::DISK_BYTES_PER_S as f64),
             );
         }
         for (name, bytes) in &self.space {

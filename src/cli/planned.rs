@@ -26,7 +26,7 @@ use super::outcome;
 
 /// A plan and what to change in it.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Asked {
+pub struct PlannedArguments {
     /// A workload, a plan that ships, or a plan file; `brickyard plan` lists those that ship
     #[arg(value_name = "PLAN")]
     pub plan: Option<String>,
@@ -104,7 +104,7 @@ pub fn check_all(cells: impl Iterator<Item = (usize, Settings)>) -> Result<(), E
 ///
 /// # Errors
 /// When there is no such plan, when it or what was typed is wrong, or a directory cannot be used.
-pub fn resolve(arguments: &Asked) -> anyhow::Result<Planned> {
+pub fn resolve(arguments: &PlannedArguments) -> anyhow::Result<Planned> {
     let named = arguments.engine.as_deref().map(outcome::engine).transpose()?;
     let Some(name) = &arguments.plan else { return Err(none_named()) };
     let mut plan = find(name, named.map(|engine| engine.name()))?;
@@ -202,8 +202,8 @@ fn twice_memory(levels: &[String], memory_bytes: Option<u64>) -> Vec<String> {
 }
 
 /// What is typed wins over what the plan says of its target; a simulated server has none.
-fn take_target(plan: &mut Plan, arguments: &Asked, engine: &dyn Engine) {
-    let Asked { dir, device, read_only_device, .. } = arguments;
+fn take_target(plan: &mut Plan, arguments: &PlannedArguments, engine: &dyn Engine) {
+    let PlannedArguments { dir, device, read_only_device, .. } = arguments;
     let typed = [dir, device, read_only_device].iter().any(|names| !names.is_empty());
     if typed || engine.kind().is_simulated() {
         plan.disks.clone_from(device);

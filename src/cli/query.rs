@@ -13,9 +13,9 @@ use host::sys::Error;
 use host::sys::input::SQL;
 use store::query::{Bounds, Query};
 
-/// What `query` takes.
+/// The arguments of `brickyard query`.
 #[derive(clap::Args, Debug)]
-pub struct Arguments {
+pub struct QueryArguments {
     /// One statement that reads; `-` takes it from standard input [default: show what can be asked]
     #[arg(value_name = "SQL")]
     sql: Option<String>,
@@ -38,7 +38,7 @@ pub struct Arguments {
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Asks, and prints.
-pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &QueryArguments, common: &Common) -> anyhow::Result<ExitCode> {
     let wanted = arguments.format.as_deref();
     let format = format::chosen(FORMATS, |format| format.name, wanted, common, "text")?;
     let time = time(&arguments.timeout)?;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use super::{Common, talk};
 use crate::campaign::apply;
-use crate::campaign::peer::serving::Keeper;
+use crate::campaign::peer::serving::PeerSettingsThread;
 use base::value;
 use engines::engine;
 use engines::fleet::setting::Changes;
@@ -13,9 +13,9 @@ use engines::fleet::{self, Bounds, Listener, Token};
 use host::journal;
 use host::sys::{Error, Host, signal};
 
-/// What `receive` takes.
+/// The arguments of `brickyard receive`.
 #[derive(clap::Args, Debug)]
-pub struct Arguments {
+pub struct ReceiveArguments {
     /// The address of this machine to listen on; every one but loopback takes a token, which is
     /// drawn and printed unless BRICKYARD_TOKEN holds one
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
@@ -43,7 +43,7 @@ pub struct Arguments {
 }
 
 /// Listens until the user stops it; exit status 130, as of everything that is stopped.
-pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &ReceiveArguments, common: &Common) -> anyhow::Result<ExitCode> {
     let wrong = |name: &str, why: String| Error::new(format!("cannot use {name}"), why);
     let trial_ns = value::parse_duration_ns(&arguments.trial)
         .map_err(|why| wrong("--trial", why).hint("--trial 1h"))?;
@@ -57,7 +57,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let keeper = arguments.allow_knobs.then(|| keeper(common)).transpose()?;
     let listener = if keeper.is_some() { listener.with_settings()? } else { listener };
     introduce(listener.address(), token.as_ref(), keeper.is_some(), common)?;
-    let (quiet, serving) = (common.quiet, keeper.as_ref().map(Keeper::serving));
+    let (quiet, serving) = (common.quiet, keeper.as_ref().map(PeerSettingsThread::serving));
     let served = listener.serve(&stop, move |session| {
         let tell = |text: &str| {
             if !quiet {
@@ -67,7 +67,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         let changes = serving.as_ref().map(|serving| -> &dyn Changes { serving });
         engine::attend(session, &bounds, changes, &tell);
     });
-    let left = keeper.map_or_else(Vec::new, Keeper::end);
+    let left = keeper.map_or_else(Vec::new, PeerSettingsThread::end);
     for one in &left {
         talk::line(&format!("warning: {one}"));
     }
@@ -80,7 +80,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
 
 /// That of the environment; else a new one, where somebody else could have settings changed, or
 /// strangers can reach the address.
-fn token(arguments: &Arguments) -> Result<Option<Token>, Error> {
+fn token(arguments: &ReceiveArguments) -> Result<Option<Token>, Error> {
     match Token::from_environment()? {
         None if arguments.allow_knobs || !arguments.listen.is_loopback() => Token::draw().map(Some),
         token => Ok(token),
@@ -88,12 +88,12 @@ fn token(arguments: &Arguments) -> Result<Option<Token>, Error> {
 }
 
 /// Whoever changes settings, once all is back that one which was killed has left.
-fn keeper(common: &Common) -> Result<Keeper, Error> {
+fn keeper(common: &Common) -> Result<PeerSettingsThread, Error> {
     let journal = journal::beside(&common.store);
     apply::recover(&Host::live(), &journal, &mut |said| {
         talk::line(&format!("an earlier run was killed: {said}"));
     })?;
-    Keeper::start(&journal)
+    PeerSettingsThread::start(&journal)
 }
 
 /// Says where it listens, and what to type on the other machine.

@@ -6,15 +6,15 @@ use std::process::ExitCode;
 
 use super::outputs::{self, Force, Inputs};
 use super::{Common, damage, format, talk};
-use crate::retrieve::{Kept, Retrieved};
+use crate::retrieve::{Retrieved, StoredSamples};
 use experiment::campaign::Campaign;
 use findings::report;
 use host::sys::Error;
 use store::Store;
 
-/// What `report` takes.
+/// The arguments of `brickyard report`.
 #[derive(clap::Args, Debug)]
-pub struct Arguments {
+pub struct ReportArguments {
     /// The campaign's number [default: the newest]
     #[arg(value_name = "CAMPAIGN")]
     campaign: Option<u64>,
@@ -29,7 +29,7 @@ pub struct Arguments {
 }
 
 /// Prints or draws a campaign.
-pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &ReportArguments, common: &Common) -> anyhow::Result<ExitCode> {
     let (typed, all) = (arguments.format.as_deref(), report::FORMATS);
     let format = format::chosen(all, |format| format.name, typed, common, "html")?;
     let default = (format.name == "html").then(|| PathBuf::from("brickyard-report.html"));
@@ -40,7 +40,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let output = output.transpose()?;
     let store = Store::open_read_only(&common.store)?;
     let campaign = find(&store, arguments.campaign, common)?;
-    let samples = Kept { store: &store, campaign: campaign.id };
+    let samples = StoredSamples { store: &store, campaign: campaign.id };
     let id = campaign.id;
     let retrieved = Retrieved::new(&store, campaign)?;
     let input = retrieved.input(&samples);

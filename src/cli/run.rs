@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::labels::Labels;
-use super::outcome::{self, Request, Session};
+use super::labels::PlanSetups;
+use super::outcome::{self, RunRequest, Session};
 use super::outputs::{self, Force, Inputs};
 use super::planned::{self, Planned};
 use super::{Common, needs, talk};
 use crate::campaign::apply::preview;
-use crate::campaign::layouts::{self, Provisioner};
-use crate::campaign::{Run, layout::check_space, limits};
+use crate::campaign::provisioning::{self, Provisioner};
+use crate::campaign::{Run, limits, prefill::check_space};
 use crate::campaign::{peer, room, shares};
 use experiment::campaign::Campaign;
 use experiment::knob::Settings;
@@ -25,11 +25,11 @@ use host::sys::output::Output;
 use host::sys::{Error, Host, signal, suspend};
 use store::{Again, Elsewhere, Running, Unfinished};
 
-/// What `run` takes.
+/// The arguments of `brickyard run`.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Arguments {
+pub struct RunArguments {
     #[command(flatten)]
-    planned: planned::Asked,
+    planned: planned::PlannedArguments,
     /// Go on with the newest campaign of this plan in the store where it was stopped
     #[arg(long)]
     resume: bool,
@@ -57,9 +57,9 @@ pub struct Arguments {
     force: Force,
 }
 
-impl Arguments {
+impl RunArguments {
     /// The same, with one more level.
-    pub fn with(&self, level: String) -> Arguments {
+    pub fn with(&self, level: String) -> RunArguments {
         let mut more = self.clone();
         more.planned.levels.push(level);
         more
@@ -67,10 +67,10 @@ impl Arguments {
 }
 
 /// Runs a plan.
-pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &RunArguments, common: &Common) -> anyhow::Result<ExitCode> {
     check_again(arguments)?;
     let planned = planned::resolve(&arguments.planned)?;
-    let labels = Labels::of(&planned.plan, &arguments.label)?;
+    let labels = PlanSetups::from_arguments(&planned.plan, &arguments.label)?;
     let report = report(arguments, &planned, common)?;
     // What this run needs must not lie on a disk that it destroys.
     let mut needed = vec![std::path::absolute(&common.store)?];
@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         return Ok(dry);
     }
     let Planned { plan, engine, disks } = planned;
-    let kept = Request {
+    let kept = RunRequest {
         plan: plan.name.clone(),
         engine,
         directories: plan.directories.clone(),
@@ -161,7 +161,7 @@ fn tell_of_what_is_not_there(session: &Session, plan: &Plan) -> Option<Note> {
 }
 
 /// Refuses to run some trials again where all are run.
-fn check_again(arguments: &Arguments) -> Result<(), Error> {
+fn check_again(arguments: &RunArguments) -> Result<(), Error> {
     if arguments.again.is_empty() || arguments.resume {
         return Ok(());
     }
@@ -172,7 +172,7 @@ fn check_again(arguments: &Arguments) -> Result<(), Error> {
 
 /// Where the report goes, decided before anything is measured.
 fn report(
-    arguments: &Arguments,
+    arguments: &RunArguments,
     planned: &Planned,
     common: &Common,
 ) -> Result<Option<Output>, Error> {
@@ -186,7 +186,7 @@ fn report(
 /// Looks at everything that would fail later, and prints what would be changed when no more than
 /// that was asked for.
 fn look(
-    arguments: &Arguments,
+    arguments: &RunArguments,
     planned: &Planned,
     there: &Setup,
     needed: &[PathBuf],
@@ -226,20 +226,20 @@ fn look(
             made.retain(|place| !is_device(place));
             return dry_run(&Dry { opened, writes, at_peers, made }, common).map(Some);
         }
-        let layouts = layouts::preview::Preview::of(&host, plan, disks);
+        let layouts = provisioning::preview::Preview::for_plan(&host, plan, disks);
         writes.splice(..0, layouts.lines());
-        writes.extend(layouts::preview::later(all.iter()));
+        writes.extend(provisioning::preview::later(all.iter()));
         let shown = dry_run(&Dry { writes, at_peers, ..Dry::default() }, common)?;
         // Nothing is in front of a real run that this does not tell.
         if !journal::beside(&common.store).exists() {
-            layouts::check(&host, disks, &arguments.wipe, needed)?;
+            provisioning::check(&host, disks, &arguments.wipe, needed)?;
         }
         return Ok(Some(shown));
     }
     preview::check(&host, all.iter(), &targets)?;
     // What a killed run has left is undone first; until then its own mounts are in the way.
     if !journal::beside(&common.store).exists() {
-        layouts::check(&host, disks, &arguments.wipe, needed)?;
+        provisioning::check(&host, disks, &arguments.wipe, needed)?;
     }
     needs::reach(all.iter())?;
     peer::check(all.iter())?;
@@ -249,7 +249,7 @@ fn look(
 /// The campaign to go on with, without the trials of it that are to be run again; and that nobody
 /// else runs what is run here.
 fn going_on(
-    arguments: &Arguments,
+    arguments: &RunArguments,
     session: &mut Session,
     common: &Common,
 ) -> anyhow::Result<(Option<Unfinished>, Running)> {

@@ -6,19 +6,19 @@ use super::{Common, run};
 use engines::fleet::Address;
 use host::sys::Error;
 
-/// What `send` takes.
+/// The arguments of `brickyard send`.
 #[derive(clap::Args, Debug)]
 #[group(skip)]
-pub struct Arguments {
+pub struct SendArguments {
     /// The machine on which `brickyard receive` waits, with its port if it is another than 5210
     #[arg(value_name = "HOST")]
     host: String,
     #[command(flatten)]
-    run: run::Arguments,
+    run: run::RunArguments,
 }
 
 /// Runs the plan with that machine as the other end.
-pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &SendArguments, common: &Common) -> anyhow::Result<ExitCode> {
     let address = Address::parse(&arguments.host)
         .map_err(|why| Error::new("cannot send", why).hint("brickyard send HOST network"))?;
     run::run(&arguments.run.with(format!("peer={address}")), common)

@@ -7,9 +7,9 @@ use super::{Common, talk};
 use crate::serve::{ADDRESS, Server};
 use host::sys::signal;
 
-/// What `serve` takes.
+/// The arguments of `brickyard serve`.
 #[derive(clap::Args, Debug)]
-pub struct Arguments {
+pub struct ServeArguments {
     /// The address of this machine to listen on; port 0 is any that is free. All but loopback shows
     /// the store to everybody who reaches it, without a password and without encryption
     #[arg(long, value_name = "ADDRESS:PORT", default_value_t = ADDRESS, value_parser = address)]
@@ -23,7 +23,7 @@ fn address(typed: &str) -> Result<SocketAddr, String> {
 }
 
 /// Answers browsers until the user stops it; exit status 130, as of everything that is stopped.
-pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &ServeArguments, common: &Common) -> anyhow::Result<ExitCode> {
     let stop = signal::stop()?;
     let server = Server::bind(arguments.listen, &common.store)?;
     let url = server.url();

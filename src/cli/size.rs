@@ -12,9 +12,9 @@ use findings::report::size::{SizingReport, json, text};
 use host::sys::Error;
 use store::Store;
 
-/// What `size` takes.
+/// The arguments of `brickyard size`.
 #[derive(clap::Args, Debug)]
-pub struct Arguments {
+pub struct SizeArguments {
     /// A campaign's number [default: the newest]; several of one machine are joined, as that of
     /// its disks and that of its network
     #[arg(value_name = "CAMPAIGN", num_args = 0..)]
@@ -48,7 +48,7 @@ pub struct Arguments {
 }
 
 /// Computes, and prints.
-pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &SizeArguments, common: &Common) -> anyhow::Result<ExitCode> {
     let asked = SizingRequest {
         throughput_bytes_per_s: rate(&arguments.throughput)?,
         ports: arguments.ports,
@@ -132,7 +132,7 @@ fn bytes(option: &str, example: &str, typed: Option<&str>) -> Result<Option<u64>
 }
 
 /// The prices, which are in one currency.
-fn prices(arguments: &Arguments) -> Result<Prices, Error> {
+fn prices(arguments: &SizeArguments) -> Result<Prices, Error> {
     let mut prices = Prices::default();
     let mut first: Option<&str> = None;
     let parts = [

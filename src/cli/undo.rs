@@ -8,16 +8,16 @@ use super::{Common, talk};
 use host::journal::{self, Journal, Said};
 use host::sys::{Host, signal};
 
-/// What `undo` takes.
+/// The arguments of `brickyard undo`.
 #[derive(clap::Args, Debug)]
-pub struct Arguments {
+pub struct UndoArguments {
     /// Print what would be written, and write nothing
     #[arg(long)]
     dry_run: bool,
 }
 
 /// Undoes; exit status 0 when nothing is left to undo, 1 when something could not be undone.
-pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &UndoArguments, common: &Common) -> anyhow::Result<ExitCode> {
     let path = journal::beside(&common.store);
     let Some(mut journal) = Journal::existing(&path)? else {
         if common.json {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::STORE;
-use super::kept::Kept;
+use super::kept::StoredVerification;
 use super::{Common, flushed, talk};
 use base::checklist::{Sum, parse};
 use base::hash::Checksum;
@@ -22,9 +22,9 @@ const STREAMS_MAX: usize = 4;
 /// Checksums of a first reading.
 const OF_BLOCKS: [Checksum; 3] = [Checksum::Xxh3_128, Checksum::Md5, Checksum::Blake3];
 
-/// What `verify` takes.
+/// The arguments of `brickyard verify`.
 #[derive(clap::Args, Debug)]
-pub struct Arguments {
+pub struct VerifyArguments {
     /// Files, directories and block devices; with --checksums, all files of the list unless given
     #[arg(value_name = "PATH", required_unless_present_any = ["checksums", "flushed"])]
     paths: Vec<PathBuf>,
@@ -69,7 +69,7 @@ fn hours(text: &str) -> Result<u64, String> {
 }
 
 /// Verifies, tells, prints.
-pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &VerifyArguments, common: &Common) -> anyhow::Result<ExitCode> {
     if let Some(log) = &arguments.flushed {
         return flushed::run(log, arguments.no_store, common);
     }
@@ -78,7 +78,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let mut talk = talk::Talk::new(common.quiet, common.plain);
     let list = arguments.checksums.as_deref();
     let places = (read(&request), untouched(&request, &common.store));
-    let mut kept = Kept::new(arguments.no_store, places, list, common, &talk)?;
+    let mut kept = StoredVerification::new(arguments.no_store, places, list, common, &talk)?;
     let outcome = verify::verify(&request, &stop, &mut |event| match event {
         Event::Part(part) => kept.put(*part, &talk),
         Event::Found(line) => talk.say(&line),
@@ -138,9 +138,16 @@ fn untouched(request: &Request, store: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-fn request(arguments: &Arguments) -> anyhow::Result<Request> {
-    let Arguments {
-        paths, checksums, checksum, passes, hours, streams, cross_file_systems, ..
+fn request(arguments: &VerifyArguments) -> anyhow::Result<Request> {
+    let VerifyArguments {
+        paths,
+        checksums,
+        checksum,
+        passes,
+        hours,
+        streams,
+        cross_file_systems,
+        ..
     } = arguments;
     let against = match checksums {
         Some(file) => Against::List { file: file.clone(), sum: sum(checksum.as_deref())? },

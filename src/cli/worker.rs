@@ -6,15 +6,15 @@ use crate::serve;
 use engines::engine;
 use host::sys::{Error, signal};
 
-/// What `worker` takes.
+/// The arguments of `brickyard worker`.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub struct WorkerArguments {
     /// The engine whose load it runs
     engine: String,
 }
 
 /// Serves one trial of an engine over standard input and output.
-pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &WorkerArguments) -> anyhow::Result<ExitCode> {
     signal::leave_to_parent()?;
     let name = &arguments.engine;
     let Some(serve) = engine::find(name).and_then(|engine| engine.worker()) else {

@@ -246,7 +246,7 @@ pub fn peer(bytes: &[u8]) {
 /// The address of a page.
 pub fn request(bytes: &[u8]) {
     let Ok(uri) = String::from_utf8_lossy(bytes).parse() else { return };
-    let asked = asset::Asked::of(&uri);
+    let asked = asset::UrlQuery::from_uri(&uri);
     let _ = asked.first("sql").as_deref().and_then(asset::number);
     let _ = asset::address(uri.path(), &[("sql", uri.query().unwrap_or_default())]);
 }

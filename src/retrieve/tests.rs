@@ -29,7 +29,7 @@ fn reported(path: &Path, number: Option<u64>, name: &str) -> Given {
     let campaign = campaigns.into_iter().find(|campaign| Some(campaign.id) == wanted);
     let campaign = campaign.ok_or("there is no such campaign")?;
     let id = campaign.id;
-    let samples = Kept { store: &store, campaign: id };
+    let samples = StoredSamples { store: &store, campaign: id };
     let retrieved = Retrieved::new(&store, campaign).map_err(words)?;
     let format = findings::report::find(name).unwrap();
     let bytes = format.bytes(&retrieved.input(&samples)).map_err(|error| error.to_string())?;
@@ -226,7 +226,7 @@ fn whatever_changes_of_a_trial_is_noticed_and_only_that_trial_is_left_out() {
         let checked = store.check(&mut |_| {}).unwrap();
         assert!(checked.damaged.iter().any(|it| it.trial == Some(2)), "{sql}: {checked:?}");
         let input = Retrieved::new(&store, store.campaign(1).unwrap().unwrap()).unwrap();
-        let samples = Kept { store: &store, campaign: 1 };
+        let samples = StoredSamples { store: &store, campaign: 1 };
         let text = findings::report::find("text").unwrap().bytes(&input.input(&samples)).unwrap();
         let text = String::from_utf8(text).unwrap();
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -42,7 +42,7 @@ pub(super) fn router(site: &Arc<Site>) -> Router {
 }
 
 async fn index(State(site): State<Arc<Site>>, uri: Uri) -> Response {
-    let asked = asset::Asked::of(&uri);
+    let asked = asset::UrlQuery::from_uri(&uri);
     made(&site, &site.lists, move |site| index::page(&site.store, &asked)).await
 }
 
@@ -61,12 +61,12 @@ async fn download(
 }
 
 async fn compare(State(site): State<Arc<Site>>, uri: Uri) -> Response {
-    let asked = asset::Asked::of(&uri);
+    let asked = asset::UrlQuery::from_uri(&uri);
     made(&site, &site.reports, move |site| compared::page(&site.store, &asked)).await
 }
 
 async fn ask(State(site): State<Arc<Site>>, uri: Uri) -> Response {
-    let sql = asset::Asked::of(&uri).first("sql").filter(|sql| !sql.trim().is_empty());
+    let sql = asset::UrlQuery::from_uri(&uri).first("sql").filter(|sql| !sql.trim().is_empty());
     let Some(sql) = sql else {
         let listed = move |site: &Site| query::list(&site.store, site.query_max);
         return made(&site, &site.lists, listed).await;
@@ -83,7 +83,7 @@ async fn ask_for_file(
 ) -> Response {
     let format = findings::report::query::FORMATS.iter().find(|it| it.name == format);
     let Some(format) = format else { return nothing_there() };
-    let sql = asset::Asked::of(&uri).first("sql").unwrap_or_default();
+    let sql = asset::UrlQuery::from_uri(&uri).first("sql").unwrap_or_default();
     let statement = Statement::new(&site.store, sql, Some(format.name), site.query_max);
     let answered = move |site: &Site| (site.ask)(&statement);
     made(&site, &site.queries, answered).await

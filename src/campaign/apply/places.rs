@@ -10,9 +10,9 @@ use host::sys::{Error, Host};
 
 pub mod interface;
 
-/// A file that holds a setting.
+/// A file of this machine that holds a setting.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct SettingFile {
     /// As a path of the machine.
     pub path: String,
     /// How values are written there.
@@ -32,7 +32,7 @@ pub struct Place {
 ///
 /// # Errors
 /// When this machine has none of them, or one of the targets has no such device.
-pub fn find(host: &Host, files: KnobFiles, targets: &[Target]) -> Result<Vec<Place>, Error> {
+pub fn find(host: &Host, files: KnobFiles, targets: &[Target]) -> Result<Vec<SettingFile>, Error> {
     match files {
         KnobFiles::ReadAhead => read_ahead(host, targets),
         KnobFiles::Queue { file, form, of, disturbs } => {
@@ -59,7 +59,7 @@ pub fn find(host: &Host, files: KnobFiles, targets: &[Target]) -> Result<Vec<Pla
             let mut places = Vec::new();
             for path in paths {
                 let device = identity::of_network(host);
-                places.push(Place { device, ..one(host, path, form)? });
+                places.push(SettingFile { device, ..one(host, path, form)? });
             }
             for place in &mut places {
                 if let ValueFormat::Last(_) = form {
@@ -89,13 +89,13 @@ fn first_two(host: &Host, path: &str) -> Result<[u64; 2], Error> {
     }
 }
 
-fn of_machine(path: impl Into<String>, form: ValueFormat) -> Place {
+fn of_machine(path: impl Into<String>, form: ValueFormat) -> SettingFile {
     let (disturbs, choices) = (Vec::new(), Vec::new());
-    Place { path: path.into(), form, device: None, instead: None, disturbs, choices }
+    SettingFile { path: path.into(), form, device: None, instead: None, disturbs, choices }
 }
 
 /// A file that must be there.
-fn one(host: &Host, path: &str, form: ValueFormat) -> Result<Place, Error> {
+fn one(host: &Host, path: &str, form: ValueFormat) -> Result<SettingFile, Error> {
     match host.exists(path) {
         true => Ok(of_machine(path, form)),
         false => Err(Error::new(format!("cannot change {path}"), "this kernel has no such file")),
@@ -116,8 +116,8 @@ fn queues(
     file: &str,
     form: ValueFormat,
     names: impl Fn(&Target) -> Vec<String>,
-) -> Result<Vec<Place>, Error> {
-    let mut places: Vec<Place> = Vec::new();
+) -> Result<Vec<SettingFile>, Error> {
+    let mut places: Vec<SettingFile> = Vec::new();
     for target in targets {
         let names = names(target);
         if names.is_empty() {
@@ -138,7 +138,7 @@ fn queues(
                 return Err(Error::new(format!("cannot change {path}"), why)
                     .hint(format!("ls /sys/block/{name}/queue")));
             }
-            places.push(Place { device, ..of_machine(path, form) });
+            places.push(SettingFile { device, ..of_machine(path, form) });
         }
     }
     Ok(places)
@@ -146,8 +146,8 @@ fn queues(
 
 /// The kernel reads ahead by what the file system's own backing device says: the queue of the
 /// device that it lies on directly, never of those below; on btrfs, the file system's.
-fn read_ahead(host: &Host, targets: &[Target]) -> Result<Vec<Place>, Error> {
-    let mut places: Vec<Place> = Vec::new();
+fn read_ahead(host: &Host, targets: &[Target]) -> Result<Vec<SettingFile>, Error> {
+    let mut places: Vec<SettingFile> = Vec::new();
     for target in targets {
         let found = match target.holding_filesystem.as_str() {
             "btrfs" => vec![of_btrfs(host, target)?],
@@ -167,7 +167,7 @@ fn read_ahead(host: &Host, targets: &[Target]) -> Result<Vec<Place>, Error> {
     Ok(places)
 }
 
-fn of_btrfs(host: &Host, target: &Target) -> Result<Place, Error> {
+fn of_btrfs(host: &Host, target: &Target) -> Result<SettingFile, Error> {
     let holds = |uuid: &String| {
         let devices = host.list(format!("/sys/fs/btrfs/{uuid}/devices"));
         target.on.iter().any(|name| devices.contains(name))
@@ -178,7 +178,7 @@ fn of_btrfs(host: &Host, target: &Target) -> Result<Place, Error> {
         let what = format!("cannot change the read-ahead of the btrfs at {}", target.mount_point);
         Error::new(what, "this kernel shows it nowhere in /sys/fs/btrfs (Linux 5.9 and newer do)")
     })?;
-    Ok(Place { device: identity::of_btrfs(host, &uuid), ..of_machine(path(&uuid), KIB) })
+    Ok(SettingFile { device: identity::of_btrfs(host, &uuid), ..of_machine(path(&uuid), KIB) })
 }
 
 /// What a file system lies on, down to the disks; not what a loop device's file lies on.
@@ -195,11 +195,11 @@ fn stack(target: &Target) -> Vec<String> {
     names
 }
 
-fn cpu_governor(host: &Host) -> Result<Vec<Place>, Error> {
+fn cpu_governor(host: &Host) -> Result<Vec<SettingFile>, Error> {
     const FOLDER: &str = "/sys/devices/system/cpu/cpufreq";
     let policies = host.list(FOLDER).into_iter().filter(|name| name.starts_with("policy"));
     let paths = policies.map(|policy| format!("{FOLDER}/{policy}/scaling_governor"));
-    let places: Vec<Place> = paths
+    let places: Vec<SettingFile> = paths
         .filter(|path| host.exists(path))
         .map(|path| of_machine(path, ValueFormat::Word))
         .collect();

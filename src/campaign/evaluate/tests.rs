@@ -139,7 +139,7 @@ impl Stored {
         };
         let directories = vec![SIM.name.to_owned()];
         let file_bytes = last_file_bytes(&self.store, SIM.name, &directories).unwrap();
-        let request = Request {
+        let request = EvaluationRequest {
             directories,
             budget_ns: 120_000_000_000,
             space_bytes: None,
@@ -407,7 +407,7 @@ fn sizes_are_powers_of_two_unless_the_last_evaluation_had_others() {
         let (host, stop, mut deaf) = (Host::at("/nonexistent"), Stopped::new(), Deaf);
         let store = &mut stored.store;
         let run = Run::begin(&host, store, campaign, &USUAL, &[], &mut deaf, &stop).unwrap();
-        let request = Request {
+        let request = EvaluationRequest {
             directories: vec!["sim".to_owned()],
             budget_ns: 120_000_000_000,
             space_bytes,

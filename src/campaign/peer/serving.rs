@@ -16,7 +16,7 @@ use host::journal::Said;
 use host::sys::{Error, Host};
 
 /// What the thread is asked, with where it answers.
-enum Request {
+enum SettingsRequest {
     Check(Settings, Sender<Result<(), Error>>),
     Set(Settings, Sender<Result<InForce, Error>>),
     Look(Sender<Vec<Note>>),
@@ -26,28 +26,29 @@ enum Request {
 
 /// A way to ask it.
 #[derive(Clone, Debug)]
-pub struct Serving(Sender<Request>);
+pub struct Serving(Sender<SettingsRequest>);
 
-/// The thread; all is put back when this is dropped.
+/// The thread that has this machine's settings as a peer wants them; all is put back when this is
+/// dropped.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct PeerSettingsThread {
     serving: Serving,
     thread: Option<JoinHandle<Vec<String>>>,
 }
 
-impl Keeper {
+impl PeerSettingsThread {
     /// Begins, with nothing changed; what is, is noted in the journal at `path` first.
     ///
     /// # Errors
     /// When the kernel starts no thread.
-    pub fn start(path: &Path) -> Result<Keeper, Error> {
+    pub fn start(path: &Path) -> Result<PeerSettingsThread, Error> {
         let (sender, requests) = channel();
         let path = path.to_owned();
         let builder = std::thread::Builder::new().name("settings".to_owned());
         let thread = builder
             .spawn(move || work(path, &requests))
             .map_err(|why| Error::new("cannot start a thread for settings", why))?;
-        Ok(Keeper { serving: Serving(sender), thread: Some(thread) })
+        Ok(PeerSettingsThread { serving: Serving(sender), thread: Some(thread) })
     }
 
     /// For whoever talks to a caller.
@@ -61,35 +62,35 @@ impl Keeper {
     }
 
     fn join(&mut self) -> Vec<String> {
-        let _ = self.serving.0.send(Request::End);
+        let _ = self.serving.0.send(SettingsRequest::End);
         let Some(thread) = self.thread.take() else { return Vec::new() };
         thread.join().unwrap_or_else(|_| vec!["settings may not be back".to_owned()])
     }
 }
 
-impl Drop for Keeper {
+impl Drop for PeerSettingsThread {
     fn drop(&mut self) {
         self.join();
     }
 }
 
-fn work(path: PathBuf, requests: &Receiver<Request>) -> Vec<String> {
+fn work(path: PathBuf, requests: &Receiver<SettingsRequest>) -> Vec<String> {
     let host = Host::live();
     let mut applier = Applier::new(&host, &path, "peer");
     // One that asks and is gone needs no answer.
     for request in requests {
         match request {
-            Request::Check(asked, answer) => {
+            SettingsRequest::Check(asked, answer) => {
                 drop(answer.send(preview::check(&host, [&asked].into_iter(), &[])));
             }
-            Request::Set(asked, answer) => {
+            SettingsRequest::Set(asked, answer) => {
                 let notes = applier.apply(&asked, &[]);
                 let set = notes.map(|notes| InForce { values: applier.in_force(), notes });
                 drop(answer.send(set));
             }
-            Request::Look(answer) => drop(answer.send(applier.after())),
-            Request::Back(answer) => drop(answer.send(restore(&mut applier))),
-            Request::End => break,
+            SettingsRequest::Look(answer) => drop(answer.send(applier.after())),
+            SettingsRequest::Back(answer) => drop(answer.send(restore(&mut applier))),
+            SettingsRequest::End => break,
         }
     }
     restore(&mut applier)
@@ -102,7 +103,7 @@ fn restore(applier: &mut Applier<'_>) -> Vec<String> {
 }
 
 impl Serving {
-    fn ask<T>(&self, request: impl FnOnce(Sender<T>) -> Request) -> Result<T, Error> {
+    fn ask<T>(&self, request: impl FnOnce(Sender<T>) -> SettingsRequest) -> Result<T, Error> {
         let (sender, answer) = channel();
         let ended = || Error::new("cannot change settings", "`brickyard receive` is ending");
         self.0.send(request(sender)).map_err(|_| ended())?;
@@ -112,19 +113,19 @@ impl Serving {
 
 impl Changes for Serving {
     fn check(&self, asked: Settings) -> Result<(), Error> {
-        self.ask(|answer| Request::Check(asked, answer))?
+        self.ask(|answer| SettingsRequest::Check(asked, answer))?
     }
 
     fn set(&self, asked: Settings) -> Result<InForce, Error> {
-        self.ask(|answer| Request::Set(asked, answer))?
+        self.ask(|answer| SettingsRequest::Set(asked, answer))?
     }
 
     fn look(&self) -> Vec<Note> {
-        self.ask(Request::Look).unwrap_or_default()
+        self.ask(SettingsRequest::Look).unwrap_or_default()
     }
 
     fn put_back(&self) -> Vec<String> {
         // Where the thread has ended all was put back, and what was not is told there.
-        self.ask(Request::Back).unwrap_or_default()
+        self.ask(SettingsRequest::Back).unwrap_or_default()
     }
 }

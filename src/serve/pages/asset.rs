@@ -25,13 +25,13 @@ pub fn policy() -> &'static str {
 
 /// What stands behind the `?` of an address, decoded; bytes that are no UTF-8 were replaced.
 #[derive(Clone, Debug, Default)]
-pub struct Asked(Vec<(String, String)>);
+pub struct UrlQuery(Vec<(String, String)>);
 
-impl Asked {
+impl UrlQuery {
     /// Reads it.
-    pub fn of(uri: &Uri) -> Asked {
+    pub fn from_uri(uri: &Uri) -> UrlQuery {
         let pairs = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
-        Asked(pairs.into_owned().collect())
+        UrlQuery(pairs.into_owned().collect())
     }
 
     /// All values of that name.
@@ -71,13 +71,13 @@ mod tests {
         for text in ["a b&c=d", "SELECT '100%' -- +\n", "ü\u{202e}</a>\0", ""] {
             let address = address("/query", &[("sql", text), ("sql", "2")]);
             let uri: Uri = address.parse().unwrap();
-            let asked = Asked::of(&uri);
+            let asked = UrlQuery::from_uri(&uri);
             assert_eq!(asked.all("sql").collect::<Vec<_>>(), [text, "2"], "{address}");
             assert!(!address.contains(['<', '"', '\'', ' ']), "{address}");
         }
         assert_eq!(address("/", &[]), "/");
         assert_eq!(
-            Asked::of(&"/?sql=%FF%&=&&".parse().unwrap()).first("sql").unwrap(),
+            UrlQuery::from_uri(&"/?sql=%FF%&=&&".parse().unwrap()).first("sql").unwrap(),
             "\u{fffd}%"
         );
     }

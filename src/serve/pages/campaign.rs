@@ -5,7 +5,7 @@ use std::path::Path;
 use axum::http::StatusCode;
 use maud::html;
 
-use crate::retrieve::{Kept, Retrieved};
+use crate::retrieve::{Retrieved, StoredSamples};
 use crate::serve::answer::Answer;
 use findings::report::{FORMATS, Format, html::assets};
 use host::sys::Error;
@@ -47,7 +47,7 @@ pub fn policy() -> String {
 pub fn file(path: &Path, id: u64, format: &Format) -> Result<Answer, Error> {
     let store = Store::open_read_only(path)?;
     let Some(campaign) = store.campaign(id)? else { return Ok(missing(id)) };
-    let samples = Kept { store: &store, campaign: id };
+    let samples = StoredSamples { store: &store, campaign: id };
     let retrieved = Retrieved::new(&store, campaign)?;
     let what = format!("cannot print campaign {id} as {}", format.name);
     let body = format

@@ -5,7 +5,7 @@ use std::path::Path;
 use axum::http::StatusCode;
 use maud::html;
 
-use super::asset::{self, Asked, address};
+use super::asset::{self, UrlQuery, address};
 use super::campaign;
 use crate::retrieve::{Retrieved, side_by_side};
 use crate::serve::answer::Answer;
@@ -23,7 +23,7 @@ const CAMPAIGNS_MAX: usize = 8;
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn page(path: &Path, asked: &Asked) -> Result<Answer, Error> {
+pub fn page(path: &Path, asked: &UrlQuery) -> Result<Answer, Error> {
     let bad = |why: &str, hint: &str| {
         let error = Error::new("these are not compared", why).hint(hint);
         Ok(Answer::page(super::wrong(&error)).with(StatusCode::BAD_REQUEST))

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use maud::{Markup, html};
 
-use super::asset::{self, Asked, address};
+use super::asset::{self, UrlQuery, address};
 use crate::serve::answer::Answer;
 use findings::report::html::tables::boxed;
 use findings::report::nature::Nature;
@@ -28,7 +28,7 @@ struct Line {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn page(path: &Path, asked: &Asked) -> Result<Answer, Error> {
+pub fn page(path: &Path, asked: &UrlQuery) -> Result<Answer, Error> {
     let store = Store::open_read_only(path)?;
     let filter = asked.first("filter").unwrap_or_default();
     let before = asked.first("before").and_then(|before| asset::number(&before));

@@ -1,6 +1,6 @@
 //! Where the settings of a network interface lie: its card's, its queues', its interrupts'.
 
-use super::{Place, of_machine};
+use super::{SettingFile, of_machine};
 use experiment::knob::system::lies::{Interface, ValueFormat};
 use experiment::knob::{self, Settings};
 use host::inventory::server::interrupt;
@@ -11,7 +11,7 @@ use host::sys::{Error, Host, port};
 ///
 /// # Errors
 /// When the interface, its driver or this kernel has no such setting.
-pub fn find(host: &Host, holds: Interface, interface: &str) -> Result<Vec<Place>, Error> {
+pub fn find(host: &Host, holds: Interface, interface: &str) -> Result<Vec<SettingFile>, Error> {
     match holds {
         Interface::Port(name, form) => one(host, interface, name, form),
         Interface::Adaptive => adaptive(host, interface),
@@ -54,16 +54,21 @@ pub fn named(host: &Host, settings: &Settings) -> Result<String, Error> {
     }
 }
 
-fn place(host: &Host, interface: &str, path: String, form: ValueFormat) -> Place {
-    Place { device: identity::of_interface(host, interface), ..of_machine(path, form) }
+fn place(host: &Host, interface: &str, path: String, form: ValueFormat) -> SettingFile {
+    SettingFile { device: identity::of_interface(host, interface), ..of_machine(path, form) }
 }
 
-fn one(host: &Host, interface: &str, name: &str, form: ValueFormat) -> Result<Vec<Place>, Error> {
+fn one(
+    host: &Host,
+    interface: &str,
+    name: &str,
+    form: ValueFormat,
+) -> Result<Vec<SettingFile>, Error> {
     Ok(vec![place(host, interface, port::setting(interface, name), form)])
 }
 
 /// A driver that chooses the time changes it meanwhile.
-fn adaptive(host: &Host, interface: &str) -> Result<Vec<Place>, Error> {
+fn adaptive(host: &Host, interface: &str) -> Result<Vec<SettingFile>, Error> {
     let mut places = one(host, interface, "adaptive-rx", ValueFormat::Switch)?;
     let along = port::setting(interface, "rx-usecs");
     places[0].disturbs.extend(Some(along).filter(|path| host.setting(path).is_ok()));
@@ -72,7 +77,7 @@ fn adaptive(host: &Host, interface: &str) -> Result<Vec<Place>, Error> {
 
 /// Those of these features that the driver lets be switched; the first when it lets none, which is
 /// then what is refused.
-fn features(host: &Host, interface: &str, names: &[&str]) -> Result<Vec<Place>, Error> {
+fn features(host: &Host, interface: &str, names: &[&str]) -> Result<Vec<SettingFile>, Error> {
     let mut found = Vec::new();
     for name in names {
         if port::can_switch(host, interface, name)? {
@@ -86,7 +91,7 @@ fn features(host: &Host, interface: &str, names: &[&str]) -> Result<Vec<Place>, 
     Ok(found.iter().map(|name| place(host, interface, path(name), ValueFormat::Switch)).collect())
 }
 
-fn rps(host: &Host, interface: &str) -> Result<Vec<Place>, Error> {
+fn rps(host: &Host, interface: &str) -> Result<Vec<SettingFile>, Error> {
     let failed = |why: String| {
         Error::new(format!("cannot steer what the network interface {interface} receives"), why)
     };
@@ -111,7 +116,7 @@ fn rps(host: &Host, interface: &str) -> Result<Vec<Place>, Error> {
 
 /// The interrupts of the card behind it, each by its mask (Documentation/core-api/irq/
 /// irq-affinity.rst).
-fn interrupts(host: &Host, interface: &str) -> Result<Vec<Place>, Error> {
+fn interrupts(host: &Host, interface: &str) -> Result<Vec<SettingFile>, Error> {
     let failed = |why: String| {
         let what = format!("cannot place the interrupts of the network interface {interface}");
         Error::new(what, why)

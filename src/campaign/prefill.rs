@@ -103,7 +103,7 @@ impl Run<'_> {
     /// When the store cannot be written.
     pub(super) fn prepare(&mut self, trial: &Trial) -> Result<(), Error> {
         // What is barred is told by the trial itself; its files are nobody's business then.
-        let barred = self.barred.why_any(trial.settings.directories()).is_some();
+        let barred = self.quarantine.why_any(trial.settings.directories()).is_some();
         if barred || !self.lacks_files(trial, &self.laid) {
             return Ok(());
         }
@@ -205,7 +205,7 @@ impl Run<'_> {
             return;
         }
         // What hangs is not touched.
-        if self.barred.why_any(settings.directories()).is_some() {
+        if self.quarantine.why_any(settings.directories()).is_some() {
             return;
         }
         let fresh = settings.get(knob::FRESH_FILE);

@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Run;
-use super::layout::bytes_needed;
+use super::prefill::bytes_needed;
 use base::value;
 use experiment::knob::typed::{OrAsIs, Word};
 use experiment::knob::{self, Settings};
@@ -217,7 +217,7 @@ impl Run<'_> {
             Err(why) => return failed(why),
         };
         if layouts.asked.as_ref() != Some(&wanted) {
-            if let Some(why) = self.barred.why(TARGET) {
+            if let Some(why) = self.quarantine.why(TARGET) {
                 return Err(Outcome::Skipped(why));
             }
             self.raze();
@@ -272,7 +272,7 @@ impl Run<'_> {
         let work = WorkDir::create(&mounted, &self.campaign.uid).map_err(failed)?;
         self.work.insert(TARGET.to_owned(), work);
         if let Ok(target) = inventory::target(host, &mounted) {
-            self.barred.learn(TARGET, &target);
+            self.quarantine.learn(TARGET, &target);
         }
         Ok(())
     }
@@ -330,7 +330,7 @@ impl Run<'_> {
     /// then mounts and arrays. Gives what could not be undone. One that a load hangs on stays, in
     /// the journal: whoever unmounted it would hang as well.
     pub(super) fn raze(&mut self) -> Vec<Said> {
-        if self.barred.why(TARGET).is_some() {
+        if self.quarantine.why(TARGET).is_some() {
             return Vec::new();
         }
         let Some(layouts) = &mut self.layouts else { return Vec::new() };

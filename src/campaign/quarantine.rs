@@ -16,15 +16,15 @@ const HELD_NS: u64 = 10_000_000_000;
 
 /// What the directories of a campaign lie on, and what of it is barred.
 #[derive(Debug, Default)]
-pub(super) struct Barred {
-    places: BTreeMap<String, Place>,
+pub(super) struct Quarantine {
+    places: BTreeMap<String, DirectoryDevices>,
     /// Words for what is barred, and the trial whose load hangs there.
     barred: BTreeMap<String, u32>,
 }
 
-/// What one directory lies on.
+/// The mount and the devices that one directory lies on.
 #[derive(Debug)]
-struct Place {
+struct DirectoryDevices {
     /// Its mount, in words.
     mount: String,
     /// Names of its devices, and the same in words: with their numbers, which tell them apart when
@@ -32,14 +32,14 @@ struct Place {
     devices: Vec<(String, String)>,
 }
 
-impl Barred {
+impl Quarantine {
     /// Takes note of what a directory lies on, while it can be looked at.
     pub(super) fn learn(&mut self, directory: &str, target: &Target) {
         let devices = target.devices.iter();
         let devices = devices
             .map(|device| (device.name.clone(), format!("{} ({})", device.name, device.number)));
         let mount = format!("the {} at {}", target.filesystem, target.mount_point);
-        let place = Place { mount, devices: devices.collect() };
+        let place = DirectoryDevices { mount, devices: devices.collect() };
         self.places.insert(directory.to_owned(), place);
     }
 
@@ -56,9 +56,9 @@ impl Barred {
             let text = host.word(format!("/sys/class/block/{name}/inflight"));
             text.is_some_and(|text| text.split_whitespace().any(|count| count != "0"))
         };
-        let places: Vec<&Place> =
+        let places: Vec<&DirectoryDevices> =
             directories.iter().filter_map(|name| self.places.get(name)).collect();
-        let holds = |place: &&&Place| place.devices.iter().any(|(name, _)| busy(name));
+        let holds = |place: &&&DirectoryDevices| place.devices.iter().any(|(name, _)| busy(name));
         let some = places.iter().any(|place| holds(&place));
         let mut barred = Vec::new();
         for place in places.iter().filter(|place| !some || holds(place)) {
@@ -137,19 +137,19 @@ mod tests {
     use super::*;
     use host::inventory::recording::Recording;
 
-    fn place(mount: &str, devices: &[&str]) -> Place {
+    fn place(mount: &str, devices: &[&str]) -> DirectoryDevices {
         let devices = devices.iter().map(|name| ((*name).to_owned(), format!("{name} (7:1)")));
-        Place { mount: mount.to_owned(), devices: devices.collect() }
+        DirectoryDevices { mount: mount.to_owned(), devices: devices.collect() }
     }
 
-    fn known(places: &[(&str, Place)]) -> Barred {
-        let mut barred = Barred::default();
+    fn known(places: &[(&str, DirectoryDevices)]) -> Quarantine {
+        let mut quarantine = Quarantine::default();
         for (name, of) in places {
             let devices = of.devices.clone();
-            let of = Place { mount: of.mount.clone(), devices };
-            barred.places.insert((*name).to_owned(), of);
+            let of = DirectoryDevices { mount: of.mount.clone(), devices };
+            quarantine.places.insert((*name).to_owned(), of);
         }
-        barred
+        quarantine
     }
 
     fn names(all: &[&str]) -> Vec<String> {
@@ -173,22 +173,22 @@ mod tests {
     fn the_disk_that_holds_io_back_is_barred_and_the_other_is_not() {
         let (_folder, host) = machine(&[("loop0", "       0        3\n"), ("loop1", "  0 0\n")]);
         let two = [("/a", place("the ext4 at /a", &["loop0"])), ("/b", place("b", &["loop1"]))];
-        let mut barred = known(&two);
-        assert!(!barred.any() && barred.why_any(&names(&["/a", "/b"])).is_none());
-        barred.bar(&host, &names(&["/a", "/b"]), 3);
-        assert_eq!(barred.why("/b"), None);
-        let why = barred.why("/a").unwrap();
+        let mut quarantine = known(&two);
+        assert!(!quarantine.any() && quarantine.why_any(&names(&["/a", "/b"])).is_none());
+        quarantine.bar(&host, &names(&["/a", "/b"]), 3);
+        assert_eq!(quarantine.why("/b"), None);
+        let why = quarantine.why("/a").unwrap();
         assert_eq!(why, "the load of trial 3 hangs on loop0 (7:1), under /a");
-        assert_eq!(barred.why_any(&names(&["/b", "/a"])), Some(why));
-        assert!(barred.any());
+        assert_eq!(quarantine.why_any(&names(&["/b", "/a"])), Some(why));
+        assert!(quarantine.any());
     }
 
     /// A ring that is closed leaves its I/O to the kernel: the load ends, and its disk still hangs.
     #[test]
     fn io_that_is_in_flight_and_moves_is_waited_for() {
         let (_folder, host) = machine(&[("loop0", "0 0")]);
-        let mut barred = known(&[("/a", place("a", &["loop0"]))]);
-        assert_eq!(barred.bar_if_held(&host, &names(&["/a"]), 1), None, "nothing is in flight");
+        let mut quarantine = known(&[("/a", place("a", &["loop0"]))]);
+        assert_eq!(quarantine.bar_if_held(&host, &names(&["/a"]), 1), None, "nothing is in flight");
         let (folder, host) = machine(&[("loop0", "0 3")]);
         let stat = folder.path().join("sys/class/block/loop0/stat");
         std::fs::write(&stat, "1 0 8 0 5 0 40 0 3 9 9").unwrap();
@@ -197,37 +197,40 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(200));
                 std::fs::write(&stat, "1 0 8 0 6 0 48 0 2 9 9").unwrap();
             });
-            assert_eq!(barred.bar_if_held(&host, &names(&["/a"]), 1), None, "it gets on");
+            assert_eq!(quarantine.bar_if_held(&host, &names(&["/a"]), 1), None, "it gets on");
         });
-        assert!(!barred.any());
-        let said = barred.bar_if_held(&host, &names(&["/a"]), 4).unwrap();
+        assert!(!quarantine.any());
+        let said = quarantine.bar_if_held(&host, &names(&["/a"]), 4).unwrap();
         assert_eq!(said, "I/O in flight on loop0 does not come back");
-        assert!(barred.why("/a").unwrap().contains("trial 4 hangs on loop0"));
+        assert!(quarantine.why("/a").unwrap().contains("trial 4 hangs on loop0"));
     }
 
     #[test]
     fn what_shares_the_disk_or_the_file_system_is_barred_with_it() {
         let (_folder, host) = machine(&[("sda", "1 0"), ("sda1", "1 0"), ("sda2", "0 0")]);
-        let mut barred = known(&[
+        let mut quarantine = known(&[
             ("/a", place("x at /a", &["sda1", "sda"])),
             ("/a2", place("x at /a", &[])),
             ("/b", place("y at /b", &["sda2", "sda"])),
             ("/c", place("z at /c", &["sdb"])),
         ]);
-        barred.bar(&host, &names(&["/a"]), 1);
-        assert!(barred.why("/a2").is_some() && barred.why("/b").unwrap().contains("sda (7:1)"));
-        assert_eq!(barred.why("/c"), None);
-        assert_eq!(barred.devices(&names(&["/a", "/c"])), names(&["sda1", "sda", "sdb"]));
+        quarantine.bar(&host, &names(&["/a"]), 1);
+        assert!(
+            quarantine.why("/a2").is_some() && quarantine.why("/b").unwrap().contains("sda (7:1)")
+        );
+        assert_eq!(quarantine.why("/c"), None);
+        assert_eq!(quarantine.devices(&names(&["/a", "/c"])), names(&["sda1", "sda", "sdb"]));
     }
 
     /// A FUSE file system has no device, and nobody counts what is in flight there.
     #[test]
     fn where_nothing_is_counted_all_of_the_trials_places_are_barred() {
         let (_folder, host) = machine(&[]);
-        let mut barred = known(&[("/f", place("the fuse at /f", &[])), ("/g", place("g", &[]))]);
-        barred.bar(&host, &names(&["/f"]), 7);
-        assert!(barred.why("/f").unwrap().contains("the fuse at /f"));
-        assert_eq!((barred.why("/g"), barred.why("/never/seen")), (None, None));
+        let mut quarantine =
+            known(&[("/f", place("the fuse at /f", &[])), ("/g", place("g", &[]))]);
+        quarantine.bar(&host, &names(&["/f"]), 7);
+        assert!(quarantine.why("/f").unwrap().contains("the fuse at /f"));
+        assert_eq!((quarantine.why("/g"), quarantine.why("/never/seen")), (None, None));
     }
 
     #[test]
@@ -235,10 +238,10 @@ mod tests {
         let recording = Recording::open("sata");
         let target =
             host::inventory::target(&recording.host(), std::path::Path::new("/srv/loop")).unwrap();
-        let mut barred = Barred::default();
-        barred.learn("/srv/loop", &target);
-        assert_eq!(barred.devices(&names(&["/srv/loop"])), names(&["loop0", "sda1", "sda"]));
-        let place = &barred.places["/srv/loop"];
+        let mut quarantine = Quarantine::default();
+        quarantine.learn("/srv/loop", &target);
+        assert_eq!(quarantine.devices(&names(&["/srv/loop"])), names(&["loop0", "sda1", "sda"]));
+        let place = &quarantine.places["/srv/loop"];
         assert!(place.devices[0].1.starts_with("loop0 (7:"), "{place:?}");
     }
 }

@@ -47,7 +47,7 @@ pub struct Preview {
 
 impl Preview {
     /// Of a plan on these disks.
-    pub fn of(host: &Host, plan: &Plan, disks: &[Disk]) -> Preview {
+    pub fn for_plan(host: &Host, plan: &Plan, disks: &[Disk]) -> Preview {
         if disks.is_empty() {
             return Preview::default();
         }
@@ -104,24 +104,24 @@ impl Preview {
     }
 }
 
-/// Labels at their levels.
-type Labels = Vec<Option<Value>>;
+/// The level of each of a plan's labels; `None` where a set-up has none.
+type LabelLevels = Vec<Option<Value>>;
 
 /// Each different layout of a plan, with settings of a cell that has it, and the set-ups in which a
 /// person has it made.
-fn distinct(plan: &Plan, disks: &[Disk]) -> Vec<(Settings, Layout, Vec<Labels>)> {
+fn distinct(plan: &Plan, disks: &[Disk]) -> Vec<(Settings, Layout, Vec<LabelLevels>)> {
     let labels: Vec<&str> = plan.labels().iter().map(|knob| knob.name).collect();
     let layouts = KNOBS.iter().filter(|knob| is_layout(knob)).map(|knob| knob.name);
     let knobs: Vec<&str> = layouts.chain(labels.iter().copied()).collect();
     let mut seen: BTreeMap<(usize, Vec<usize>), ()> = BTreeMap::new();
-    let mut found: Vec<(Settings, Layout, Vec<Labels>)> = Vec::new();
+    let mut found: Vec<(Settings, Layout, Vec<LabelLevels>)> = Vec::new();
     for cell in plan.cells() {
         if seen.insert((cell.load, plan.deciding(&cell, &knobs)), ()).is_some() {
             continue;
         }
         let settings = plan.settings(&cell);
         let Ok(layout) = layout(&settings, disks) else { continue };
-        let setup: Labels = labels.iter().map(|name| settings.named(name).cloned()).collect();
+        let setup: LabelLevels = labels.iter().map(|name| settings.named(name).cloned()).collect();
         match found.iter_mut().find(|(_, known, _)| *known == layout) {
             Some((_, _, setups)) if setups.contains(&setup) => {}
             Some((_, _, setups)) => setups.push(setup),
