@@ -15,7 +15,7 @@ use experiment::knob::{EngineKind, Settings};
 use experiment::measurement::{Measurement, Outcome, Record, figures, latency, latency_histogram};
 use experiment::plan::Trial;
 use experiment::workload::netcdf::header::{Dimension, Header, Variable};
-use facts::counters::series::{Column, Kind, Series};
+use facts::counters::series::{Column, ColumnKind, Series};
 use host::sys::unpacked::Unpacked;
 use store::derived::{light, packed};
 use store::query::{Bounds, Query};
@@ -30,7 +30,8 @@ const NUMBERS_MAX: usize = 1 << 20;
 /// Samples.
 pub fn series() -> Vec<Vec<u8>> {
     let column = |name: &str, kind| Column { name: name.to_owned(), kind, values: vec![1, 5, 9] };
-    let columns = vec![column("read_bytes", Kind::Counter), column("in_flight", Kind::Gauge)];
+    let columns =
+        vec![column("read_bytes", ColumnKind::Counter), column("in_flight", ColumnKind::Gauge)];
     let at_ns = vec![-1, 100_000_000, 200_000_000];
     vec![codec::encode(&Series { source: "load".to_owned(), at_ns, columns })]
 }

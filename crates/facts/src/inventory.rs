@@ -23,7 +23,7 @@ pub mod server;
 
 pub use caching::Caching;
 pub use changes::changes;
-pub use device::{Device, Kind, is_wire};
+pub use device::{Device, DeviceKind, is_wire};
 pub use layer::{CachingLayer, LayerReads, caching_layers};
 pub use leaf::{Leaf, Matter, leaves};
 pub use limit::{choosing_among, turns_allow};

@@ -162,7 +162,7 @@ fn on_pool(host: &Host, dataset: &str) -> (OnPool, Vec<String>) {
 mod tests {
     use super::recording::Recording;
     use super::*;
-    use facts::inventory::Kind;
+    use facts::inventory::DeviceKind;
 
     fn on(recording: &str, directory: &str) -> Target {
         let recording = Recording::open(recording);
@@ -220,7 +220,7 @@ mod tests {
             ("dm-0".into(), "nvme0n1".into())
         );
         let volume = device(&target, "dm-0");
-        assert_eq!((volume.kind, volume.layout.as_deref()), (Kind::Stacked, Some("crypt")));
+        assert_eq!((volume.kind, volume.layout.as_deref()), (DeviceKind::Stacked, Some("crypt")));
         assert!(target.ceiling.is_some());
     }
 

@@ -11,7 +11,7 @@ use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 
-use facts::counters::series::{Column, Kind, Series};
+use facts::counters::series::{Column, ColumnKind, Series};
 
 const VERSION: u64 = 1;
 /// Nothing honest inflates to more; a damaged or hostile blob stops here.
@@ -29,7 +29,7 @@ pub fn encode(series: &Series) -> Vec<u8> {
     put_numbers(&mut raw, series.at_ns.iter().map(|&at| at as u64));
     for column in &series.columns {
         put_text(&mut raw, &column.name);
-        put(&mut raw, u64::from(column.kind == Kind::Gauge));
+        put(&mut raw, u64::from(column.kind == ColumnKind::Gauge));
         put_numbers(&mut raw, column.values.iter().copied());
     }
     packed(&raw)
@@ -61,7 +61,7 @@ pub fn decode(blob: &[u8], numbers: usize) -> Option<Series> {
     let mut series = Series { source, at_ns, columns: Vec::new() };
     for _ in 0..columns {
         let name = take_text(&mut rest)?;
-        let kind = if take(&mut rest)? == 1 { Kind::Gauge } else { Kind::Counter };
+        let kind = if take(&mut rest)? == 1 { ColumnKind::Gauge } else { ColumnKind::Counter };
         series.columns.push(Column { name, kind, values: take_numbers(&mut rest, rows)? });
     }
     rest.is_empty().then_some(series)
@@ -173,7 +173,7 @@ mod tests {
             let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
             let column = |n| Column {
                 name: format!("column {n}"),
-                kind: if n % 2 == 0 { Kind::Counter } else { Kind::Gauge },
+                kind: if n % 2 == 0 { ColumnKind::Counter } else { ColumnKind::Gauge },
                 values: at_ns.iter().map(|_| random.next_u64()).collect(),
             };
             let columns = (0..columns).map(column).collect();
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_cut_series_is_refused_at_every_length() {
-        let column = Column { name: "x".into(), kind: Kind::Gauge, values: vec![7, 1 << 40] };
+        let column = Column { name: "x".into(), kind: ColumnKind::Gauge, values: vec![7, 1 << 40] };
         let series = Series { source: "y".into(), at_ns: vec![0, 9], columns: vec![column] };
         let blob = encode(&series);
         for length in 0..blob.len() {
@@ -219,7 +219,7 @@ mod tests {
                 sum += step + random.next_u64() % jitter.max(1);
                 sum
             };
-            Column { name, kind: Kind::Counter, values: (0..rows).map(|_| next()).collect() }
+            Column { name, kind: ColumnKind::Counter, values: (0..rows).map(|_| next()).collect() }
         };
         let mut stat = Series { source: "stat".into(), ..Series::default() };
         stat.at_ns = (0..rows).map(|row| row * 100_000_000 + row % 7 * 1_000).collect();

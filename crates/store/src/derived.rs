@@ -27,7 +27,7 @@ mod sound;
 
 pub(super) use packed::{Held, unpack};
 pub(super) use sound::count_damaged;
-use sound::{Wrong, column_sum, wrong};
+use sound::{CacheDamage, column_sum, wrong};
 
 /// The tables, without the triggers that keep them true.
 const TABLES: &str = include_str!("derived.sql");
@@ -194,7 +194,7 @@ pub(super) fn is_complete(connection: &Connection) -> Result<bool> {
     let sql = "SELECT (SELECT count(*) FROM trial WHERE +id IS NOT NULL)
                = (SELECT count(*) FROM derived NOT INDEXED WHERE version = ?1)";
     let all: bool = connection.query_row(sql, [VERSION], |row| row.get(0))?;
-    Ok(all && matches!(wrong(connection)?, Wrong::Nothing))
+    Ok(all && matches!(wrong(connection)?, CacheDamage::Nothing))
 }
 
 /// Makes the tables for this connection alone, with what the store has of them.
@@ -236,11 +236,11 @@ pub(super) fn fill(connection: &mut Connection, tell: &mut dyn FnMut(usize, usiz
     let found = wrong(&moment)?;
     drop(moment);
     match found {
-        Wrong::Nothing => {}
-        Wrong::All => {
+        CacheDamage::Nothing => {}
+        CacheDamage::All => {
             connection.execute_batch(&format!("BEGIN IMMEDIATE; {EMPTY}; COMMIT"))?;
         }
-        Wrong::Rows(rows) => {
+        CacheDamage::Rows(rows) => {
             for trial in rows {
                 connection.execute("DELETE FROM derived WHERE trial = ?1", [trial])?;
             }

@@ -121,8 +121,8 @@ impl Query {
         let watch =
             guard::Watch::set(connection, bounds.time).map_err(|error| refused(&path, &error))?;
         let mut answer = answer(connection, sql, bounds).map_err(|error| match error {
-            Wrong::Ours(error) => error,
-            Wrong::Sqlite(error) => told(&error, &watch, &relations),
+            QueryError::Ours(error) => error,
+            QueryError::Sqlite(error) => told(&error, &watch, &relations),
         })?;
         answer.damage = std::mem::take(&mut self.damage);
         answer.ran = ran;
@@ -162,23 +162,23 @@ fn complete(store: &Store) -> Result<bool, Error> {
     complete.map_err(|error| refused(&store.path, &error))
 }
 
-/// What can go wrong with a query.
-enum Wrong {
+/// Why a query failed: an error of ours with its hint, or one of SQLite.
+enum QueryError {
     Ours(Error),
     Sqlite(rusqlite::Error),
 }
 
-impl From<rusqlite::Error> for Wrong {
-    fn from(error: rusqlite::Error) -> Wrong {
-        Wrong::Sqlite(error)
+impl From<rusqlite::Error> for QueryError {
+    fn from(error: rusqlite::Error) -> QueryError {
+        QueryError::Sqlite(error)
     }
 }
 
 const CANNOT: &str = "cannot run this query";
 const LISTED: &str = "`brickyard query` without SQL shows the views, their columns and an example";
 
-fn answer(connection: &Connection, sql: &str, bounds: Bounds) -> Result<Answer, Wrong> {
-    let ours = |why: &str, hint: &str| Wrong::Ours(Error::new(CANNOT, why).hint(hint));
+fn answer(connection: &Connection, sql: &str, bounds: Bounds) -> Result<Answer, QueryError> {
+    let ours = |why: &str, hint: &str| QueryError::Ours(Error::new(CANNOT, why).hint(hint));
     if sql.contains('\0') {
         let why = "it has a NUL character, at which SQLite would stop reading";
         return Err(ours(why, "write char(0) instead"));

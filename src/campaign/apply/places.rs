@@ -4,7 +4,7 @@
 
 use experiment::knob::system::lies::{Devices, KIB, KnobFiles, ValueFormat};
 use facts::identity::Identity;
-use facts::inventory::{Kind, Target};
+use facts::inventory::{DeviceKind, Target};
 use host::journal::{identity, in_force};
 use host::sys::{Error, Host};
 
@@ -105,7 +105,7 @@ fn one(host: &Host, path: &str, form: ValueFormat) -> Result<SettingFile, Error>
 /// The name of the device with a queue: a partition's is its disk's.
 fn whole(target: &Target, name: &str) -> String {
     let device = target.devices.iter().find(|device| device.name == name);
-    let partition = device.filter(|device| device.kind == Kind::Partition);
+    let partition = device.filter(|device| device.kind == DeviceKind::Partition);
     partition.and_then(|device| device.below.first()).map_or(name, String::as_str).to_owned()
 }
 

@@ -11,11 +11,11 @@ mod fold;
 
 /// The CRC-32C of both parts, one behind the other.
 #[inline]
-pub fn of(parts: [&[u8]; 2]) -> u32 {
+pub fn crc32c(parts: [&[u8]; 2]) -> u32 {
     let parts = if parts[1].is_empty() { [parts[1], parts[0]] } else { parts };
     #[cfg(target_arch = "x86_64")]
     if !has_long_vectors()
-        && let Some(crc) = fold::of(parts)
+        && let Some(crc) = fold::crc32c_by_folding(parts)
     {
         return crc;
     }
@@ -50,9 +50,9 @@ mod tests {
             let start = length % 67;
             let (head, tail) = (&message[start..start + 64], &message[start + 64..]);
             let tail = &tail[..length.min(tail.len())];
-            assert_eq!(of([head, tail]), by_crate([head, tail]), "64 + {length}");
-            assert_eq!(of([&[], tail]), by_crate([&[], tail]), "{length}");
-            assert_eq!(of([&head[..7], tail]), by_crate([&head[..7], tail]), "7 + {length}");
+            assert_eq!(crc32c([head, tail]), by_crate([head, tail]), "64 + {length}");
+            assert_eq!(crc32c([&[], tail]), by_crate([&[], tail]), "{length}");
+            assert_eq!(crc32c([&head[..7], tail]), by_crate([&head[..7], tail]), "7 + {length}");
         }
     }
 
@@ -60,10 +60,10 @@ mod tests {
     fn the_parts_may_be_anywhere() {
         let zeros = vec![0; 1 << 20];
         let ones = vec![0xFF; 1 << 16];
-        assert_eq!(of([&ones[..64], &zeros]), by_crate([&ones[..64], &zeros]));
-        assert_eq!(of([&ones, &zeros]), by_crate([&ones, &zeros]));
-        assert_eq!(of([&[], &ones]), by_crate([&[], &ones]));
-        assert_eq!(of([&ones, &[]]), by_crate([&ones, &[]]));
+        assert_eq!(crc32c([&ones[..64], &zeros]), by_crate([&ones[..64], &zeros]));
+        assert_eq!(crc32c([&ones, &zeros]), by_crate([&ones, &zeros]));
+        assert_eq!(crc32c([&[], &ones]), by_crate([&[], &ones]));
+        assert_eq!(crc32c([&ones, &[]]), by_crate([&ones, &[]]));
     }
 
     /// What docs/concepts/integrity-blocks.md promises of every block up to 1 MiB, by the algebra

@@ -22,7 +22,7 @@ const TOGETHER_MIN: usize = 3;
 /// length, and their first parts a multiple of 64 bytes long; where they are not, nothing is lost
 /// but speed. The shorter of `messages` and `digests` says how many there are.
 pub fn md5_each_of(messages: &[[&[u8]; 2]], digests: &mut [[u8; 16]]) {
-    let way = Way::ALL.into_iter().find(|way| way.is_here()).unwrap_or(Way::OneByOne);
+    let way = Md5Kernel::ALL.into_iter().find(|way| way.is_here()).unwrap_or(Md5Kernel::OneByOne);
     way.run(messages, digests);
 }
 
@@ -34,9 +34,9 @@ pub fn one(parts: [&[u8]; 2]) -> [u8; 16] {
     hasher.finalize().into()
 }
 
-/// How many messages are hashed.
+/// How many messages are hashed at a time, and with which instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Md5Kernel {
     /// 16 or 32 at a time, with AVX-512.
     #[cfg(target_arch = "x86_64")]
     Avx512,
@@ -47,21 +47,21 @@ enum Way {
     OneByOne,
 }
 
-impl Way {
+impl Md5Kernel {
     /// The fastest first.
     #[cfg(target_arch = "x86_64")]
-    const ALL: [Way; 3] = [Way::Avx512, Way::Avx2, Way::OneByOne];
+    const ALL: [Md5Kernel; 3] = [Md5Kernel::Avx512, Md5Kernel::Avx2, Md5Kernel::OneByOne];
     #[cfg(not(target_arch = "x86_64"))]
-    const ALL: [Way; 1] = [Way::OneByOne];
+    const ALL: [Md5Kernel; 1] = [Md5Kernel::OneByOne];
 
     /// Whether this processor has the instructions.
     fn is_here(self) -> bool {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Way::Avx512 => is_x86_feature_detected!("avx512f"),
+            Md5Kernel::Avx512 => is_x86_feature_detected!("avx512f"),
             #[cfg(target_arch = "x86_64")]
-            Way::Avx2 => is_x86_feature_detected!("avx2"),
-            Way::OneByOne => true,
+            Md5Kernel::Avx2 => is_x86_feature_detected!("avx2"),
+            Md5Kernel::OneByOne => true,
         }
     }
 
@@ -69,10 +69,10 @@ impl Way {
     fn run(self, messages: &[[&[u8]; 2]], digests: &mut [[u8; 16]]) {
         let together = match self {
             #[cfg(target_arch = "x86_64")]
-            Way::Avx512 => 2 * avx512::LANES,
+            Md5Kernel::Avx512 => 2 * avx512::LANES,
             #[cfg(target_arch = "x86_64")]
-            Way::Avx2 => 2 * avx2::LANES,
-            Way::OneByOne => 1,
+            Md5Kernel::Avx2 => 2 * avx2::LANES,
+            Md5Kernel::OneByOne => 1,
         };
         let count = messages.len().min(digests.len());
         let groups = messages[..count].chunks(together).zip(digests.chunks_mut(together));
@@ -88,15 +88,15 @@ impl Way {
             #[cfg(target_arch = "x86_64")]
             unsafe {
                 match self {
-                    Way::Avx512 if messages.len() > avx512::LANES => {
+                    Md5Kernel::Avx512 if messages.len() > avx512::LANES => {
                         avx512::digest_each::<2>(messages, digests)
                     }
-                    Way::Avx512 => avx512::digest_each::<1>(messages, digests),
-                    Way::Avx2 if messages.len() > avx2::LANES => {
+                    Md5Kernel::Avx512 => avx512::digest_each::<1>(messages, digests),
+                    Md5Kernel::Avx2 if messages.len() > avx2::LANES => {
                         avx2::digest_each::<2>(messages, digests)
                     }
-                    Way::Avx2 => avx2::digest_each::<1>(messages, digests),
-                    Way::OneByOne => {}
+                    Md5Kernel::Avx2 => avx2::digest_each::<1>(messages, digests),
+                    Md5Kernel::OneByOne => {}
                 }
             }
         }
@@ -136,7 +136,7 @@ mod tests {
             })
             .collect();
         let expected: Vec<[u8; 16]> = messages.iter().map(|message| one(*message)).collect();
-        for way in Way::ALL.into_iter().filter(|way| way.is_here()) {
+        for way in Md5Kernel::ALL.into_iter().filter(|way| way.is_here()) {
             let mut digests = vec![[0; 16]; count];
             way.run(&messages, &mut digests);
             assert!(digests == expected, "{way:?}: {count} of {head} + {tail} bytes");
@@ -181,7 +181,7 @@ mod tests {
     /// Says which ways were not tried, so that nobody believes they were.
     #[test]
     fn ways_that_this_processor_lacks_are_one_by_one() {
-        for way in Way::ALL {
+        for way in Md5Kernel::ALL {
             let mut digests = [[0; 16]; 4];
             let message: [&[u8]; 2] = [&[], b"abc"];
             way.run(&[message; 4], &mut digests);

@@ -100,7 +100,7 @@ impl Format {
                 identity.generation = generation_of(identity.offset);
                 self.write_unchecked(block, &identity, time_unix_ns);
                 if self.checksum != Checksum::Md5 {
-                    let digest = self.checksum.of(covered(block));
+                    let digest = self.checksum.digest(covered(block));
                     block[CHECKSUM].copy_from_slice(&digest);
                 }
                 identity.offset = identity.offset.wrapping_add(self.step() as u64);
@@ -119,7 +119,8 @@ impl Format {
     /// made anew: the checksum answers for it.
     #[inline]
     pub fn is_right(&self, block: &[u8], expected: &Identity) -> bool {
-        self.bears_all_of(block, expected) && block[CHECKSUM] == self.checksum.of(covered(block))
+        self.bears_all_of(block, expected)
+            && block[CHECKSUM] == self.checksum.digest(covered(block))
     }
 
     /// The index of the first block of `buffer` that is not the one expected there: `first`, then
@@ -172,7 +173,7 @@ impl Format {
         let borne = found.get(CHECKSUM).unwrap_or_default();
         let mut digest_at = |time| {
             write_time(&mut block, time);
-            self.checksum.of(covered(&block))
+            self.checksum.digest(covered(&block))
         };
         let right = times.into_iter().find(|time| digest_at(*time) == *borne);
         let digest = digest_at(right.unwrap_or(otherwise));

@@ -194,10 +194,13 @@ fn relation(evidence: &Evidence, borne: &Identity, intact: bool) -> (Kind, Strin
         return (Kind::Foreign, what);
     }
     if (borne.file, borne.offset) != (expected.file, expected.offset) {
-        let again = Again::of(evidence);
+        let again = RereadOutcome::of(evidence);
         let there = evidence.named.is_some_and(|named| intact && named == evidence.found);
-        let kind =
-            if there && again != Again::Right { Kind::Duplicated } else { Kind::Misdirected };
+        let kind = if there && again != RereadOutcome::Right {
+            Kind::Duplicated
+        } else {
+            Kind::Misdirected
+        };
         let mut what = format!("the block of {place}, generation {generation}");
         what += &words::at_its_own_place(evidence, borne, there);
         what += words::read_again(again);
@@ -227,20 +230,22 @@ fn relation(evidence: &Evidence, borne: &Identity, intact: bool) -> (Kind, Strin
 
 /// What the second reading of the expected place gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Again {
+enum RereadOutcome {
     Unknown,
     Right,
     Same,
     Other,
 }
 
-impl Again {
-    fn of(evidence: &Evidence) -> Again {
+impl RereadOutcome {
+    fn of(evidence: &Evidence) -> RereadOutcome {
         match evidence.again {
-            None => Again::Unknown,
-            Some(again) if evidence.format.is_right(again, &evidence.expected) => Again::Right,
-            Some(again) if again == evidence.found => Again::Same,
-            Some(_) => Again::Other,
+            None => RereadOutcome::Unknown,
+            Some(again) if evidence.format.is_right(again, &evidence.expected) => {
+                RereadOutcome::Right
+            }
+            Some(again) if again == evidence.found => RereadOutcome::Same,
+            Some(_) => RereadOutcome::Other,
         }
     }
 }

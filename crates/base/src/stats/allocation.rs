@@ -41,14 +41,14 @@ const OTHERS_WEIGHT: f64 = 1.0;
 /// the share in what is left is not chased, and neither is one that is within it already.
 pub fn allocated(cells: &[Pilots], wanted: &Wanted, left_ns: u64) -> Vec<u32> {
     let spreads = spreads(cells);
-    let mut open: Vec<Step> = Vec::new();
+    let mut open: Vec<AllocationCandidate> = Vec::new();
     for (cell, spread) in spreads.iter().enumerate() {
         let needed = (wanted.least..=wanted.most).find(|n| half(*spread, *n) <= wanted.share);
         let Some(needed) = needed.filter(|needed| *needed > wanted.least) else { continue };
         let more = u64::from(needed - wanted.least);
         let cost_ns = cells[cell].trial_ns.saturating_mul(more).max(1);
         let shrinks = half(*spread, wanted.least) - half(*spread, needed);
-        open.push(Step { cell, needed, cost_ns, worth: shrinks / cost_ns as f64 });
+        open.push(AllocationCandidate { cell, needed, cost_ns, worth: shrinks / cost_ns as f64 });
     }
     open.sort_by(|a, b| b.worth.total_cmp(&a.worth));
     let mut counts = vec![wanted.least; cells.len()];
@@ -62,8 +62,8 @@ pub fn allocated(cells: &[Pilots], wanted: &Wanted, left_ns: u64) -> Vec<u32> {
     counts
 }
 
-/// What brings a cell within the share.
-struct Step {
+/// How many trials bring a cell within the wanted share, and what they cost in ns.
+struct AllocationCandidate {
     cell: usize,
     needed: u32,
     cost_ns: u64,

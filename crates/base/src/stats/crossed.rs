@@ -45,7 +45,7 @@ pub struct Beside {
 
 impl<'a> Crossed<'a> {
     /// `levels` has for each factor how many it has; every set-up has one of each.
-    pub fn of(levels: &[usize], set_ups: &'a [SetUp]) -> Crossed<'a> {
+    pub fn from_set_ups(levels: &[usize], set_ups: &'a [SetUp]) -> Crossed<'a> {
         let factor = |levels: &usize| Factor { levels: *levels, stratum: 0 };
         let factors: Vec<Factor> = levels.iter().map(factor).collect();
         let cells: Vec<Vec<usize>> = set_ups.iter().map(|it| it.levels.clone()).collect();
@@ -230,7 +230,7 @@ mod tests {
                     let mut random = Random::new(seed);
                     let does = [[0.0; 3], [0.0, 0.5, 0.2]];
                     let all = set_ups(&mut random, cells, does, scatter);
-                    let crossed = Crossed::of(&levels, &all);
+                    let crossed = Crossed::from_set_ups(&levels, &all);
                     let disks = crossed.beside(1, 1, 0).unwrap();
                     both.add(disks.estimate().interval, f64::exp(0.5));
                     repeats.add(disks.by_repeats.estimate().interval, f64::exp(0.5));
@@ -257,13 +257,13 @@ mod tests {
             set_ups(&mut Random::new(1), cells, [[0.0; 3], [0.0, 0.5, 0.2]], [0.01; 2])
         };
         let all = of(&[[0, 0], [1, 1]]);
-        let crossed = Crossed::of(&[2, 2], &all);
+        let crossed = Crossed::from_set_ups(&[2, 2], &all);
         assert!(crossed.beside(0, 1, 0).is_none() && crossed.beside(1, 1, 0).is_none());
         assert_eq!((crossed.entangled(0, 1, 0), crossed.entangled(1, 1, 0)), (vec![1], vec![0]));
         assert_eq!(crossed.wanted(), [[0, 1]]);
         // The exchange of the first source: three of four. Nothing is left to tell the scatter.
         let all = of(&[[0, 0], [0, 1], [1, 1]]);
-        let crossed = Crossed::of(&[2, 2], &all);
+        let crossed = Crossed::from_set_ups(&[2, 2], &all);
         let disks = crossed.beside(1, 1, 0).unwrap();
         assert!(crossed.wanted().is_empty() && crossed.freedom() == 0.0);
         assert_eq!((disks.estimate().interval, disks.chance_outside(0.9, 1.1)), (None, None));
@@ -271,12 +271,12 @@ mod tests {
         assert_eq!(crossed.once_more(), Some(vec![1, 0]));
         // Three pairs take two exchanges; all combinations, the first again.
         let all = of(&[[0, 0], [1, 1], [2, 2]]);
-        assert_eq!(Crossed::of(&[3, 3], &all).wanted(), [[0, 1], [0, 2]]);
+        assert_eq!(Crossed::from_set_ups(&[3, 3], &all).wanted(), [[0, 1], [0, 2]]);
         let all = of(&FOUR);
-        assert_eq!(Crossed::of(&[2, 2], &all).once_more(), Some(vec![0, 0]));
+        assert_eq!(Crossed::from_set_ups(&[2, 2], &all).once_more(), Some(vec![0, 0]));
         // Two are told apart although a third, with disks of its own, is not.
         let all = of(&[[0, 0], [0, 1], [1, 0], [2, 2]]);
-        let crossed = Crossed::of(&[3, 3], &all);
+        let crossed = Crossed::from_set_ups(&[3, 3], &all);
         assert!(crossed.beside(0, 1, 0).is_some() && crossed.beside(0, 2, 0).is_none());
     }
 
@@ -293,7 +293,7 @@ mod tests {
             set_up([1, 0], 0.1),
             set_up([1, 1], 0.6 + 0.02),
         ];
-        let disks = Crossed::of(&[2, 2], &all).beside(1, 1, 0).unwrap();
+        let disks = Crossed::from_set_ups(&[2, 2], &all).beside(1, 1, 0).unwrap();
         assert_eq!(disks.by_repeats.estimate().interval, None);
         // The two differences are 0.50 and 0.52: 0.51, give or take 12.7 x 0.01.
         let ends = disks.estimate().interval.unwrap();

@@ -74,12 +74,12 @@ pub fn place(levels: &[Level], between: &Between) -> Place {
         low: levels[between.before].at,
         high: levels[between.next].at,
     });
-    let data = Logs::of(levels);
+    let data = Logs::from_levels(levels);
     let freedom = data.count - PARAMETERS as f64;
     if freedom < 1.0 || data.pure_freedom < 1.0 {
         return somewhere;
     }
-    let means = Means::of(levels, &data);
+    let means = LogMeans::of(levels, &data);
     match (means.cliff(&data, freedom), means.slope(&data, freedom)) {
         (Some(ends), None) => Place::Within { ends, shape: Shape::Cliff },
         (None, Some(ends)) => Place::Within { ends, shape: Shape::Slope },
@@ -91,20 +91,20 @@ pub fn place(levels: &[Level], between: &Between) -> Place {
     }
 }
 
-/// Mean logarithms of levels.
-struct Means {
+/// Mean logarithms of the values of each level, and the squares that repeats leave.
+struct LogMeans {
     /// Level, mean logarithm of the values, and their number.
     of: Vec<(f64, f64, f64)>,
     pure: f64,
 }
 
-impl Means {
-    fn of(levels: &[Level], data: &Logs) -> Means {
+impl LogMeans {
+    fn of(levels: &[Level], data: &Logs) -> LogMeans {
         let mean = |level: &Level| {
             let count = level.values.len() as f64;
             (level.at, level.values.iter().map(|value| value.ln()).sum::<f64>() / count, count)
         };
-        Means { of: levels.iter().map(mean).collect(), pure: data.pure }
+        LogMeans { of: levels.iter().map(mean).collect(), pure: data.pure }
     }
 
     /// All squares that are left around a curve of free height.

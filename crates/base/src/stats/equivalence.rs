@@ -87,7 +87,7 @@ impl<'a> Groups<'a> {
 
     fn chance_of(&self, other: usize, than: usize) -> Option<f64> {
         let [top, bottom] = [self.groups[other], self.groups[than]];
-        let ratio = RatioOfMeans::of(top, bottom)?;
+        let ratio = RatioOfMeans::from_samples(top, bottom)?;
         if top.len() < 2 || bottom.len() < 2 {
             return None;
         }

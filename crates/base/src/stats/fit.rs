@@ -3,19 +3,19 @@
 
 use super::sweep::{generalized_inverse, times};
 
-/// A model: for each observation, those of its columns that are 1.
+/// A linear model of zeros and ones: for each observation, those of its columns that are 1.
 #[derive(Debug)]
-pub struct Fit {
+pub struct IndicatorModel {
     rows: Vec<Vec<usize>>,
     normal: Vec<Vec<f64>>,
     inverse: Vec<Vec<f64>>,
     rank: usize,
 }
 
-impl Fit {
+impl IndicatorModel {
     /// The model with `columns` columns, of which each of `rows` lists those that are 1 in it.
     /// Takes time in proportion to the cube of the columns.
-    pub fn of(rows: Vec<Vec<usize>>, columns: usize) -> Fit {
+    pub fn from_rows(rows: Vec<Vec<usize>>, columns: usize) -> IndicatorModel {
         let mut normal = vec![vec![0.0; columns]; columns];
         for row in &rows {
             for one in row {
@@ -23,7 +23,7 @@ impl Fit {
             }
         }
         let (inverse, rank) = generalized_inverse(normal.clone());
-        Fit { rows, normal, inverse, rank }
+        IndicatorModel { rows, normal, inverse, rank }
     }
 
     /// How many columns there are.
@@ -93,7 +93,7 @@ mod tests {
     /// A mean, and what the second of two levels adds: three observations and one.
     #[test]
     fn a_line_through_two_levels_has_their_means() {
-        let fit = Fit::of(vec![vec![0], vec![0], vec![0], vec![0, 1]], 2);
+        let fit = IndicatorModel::from_rows(vec![vec![0], vec![0], vec![0], vec![0, 1]], 2);
         let values = [1.0, 2.0, 3.0, 7.0];
         let solved = fit.solve(&values);
         assert!((solved[0] - 2.0).abs() < 1e-12 && (solved[1] - 5.0).abs() < 1e-12, "{solved:?}");
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn what_no_observation_decides_has_no_weights() {
         // The two columns are the same one.
-        let fit = Fit::of(vec![vec![0], vec![0, 1, 2]], 3);
+        let fit = IndicatorModel::from_rows(vec![vec![0], vec![0, 1, 2]], 3);
         assert!(fit.weights(&[0.0, 1.0, 0.0]).is_none());
         assert!(fit.weights(&[0.0, 1.0, 1.0]).is_some() && fit.freedom() == 0.0);
     }

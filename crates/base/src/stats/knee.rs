@@ -34,7 +34,7 @@ pub struct Scaling {
     /// is shown of none, or only the last reaches the peak.
     pub enough_at: Option<f64>,
     /// The loss beyond the peak, when the curve falls there beyond doubt.
-    pub loss: Option<Loss>,
+    pub loss: Option<PeakDecline>,
 }
 
 /// Where a curve stops growing.
@@ -52,9 +52,9 @@ pub enum Knee {
     BeyondLast,
 }
 
-/// What is lost beyond the peak.
+/// What is lost beyond the peak: what the last level gives of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Loss {
+pub struct PeakDecline {
     /// The last level.
     pub at: f64,
     /// What it gives, as a share of the peak, with its 95 % interval.
@@ -98,7 +98,7 @@ fn enough_already(levels: &[Level]) -> bool {
     chance_of_more(&levels[0].values, above) <= CHANCE
 }
 
-fn by_fit(fit: &profile::Fit, first: f64, last: f64) -> Knee {
+fn by_fit(fit: &profile::ShapeFit, first: f64, last: f64) -> Knee {
     match (fit.low, fit.high) {
         (Some(low), Some(high)) => Knee::At(Estimate::within(fit.shape, low, high)),
         (_, Some(_)) => Knee::BeforeFirst,
@@ -156,7 +156,7 @@ fn mean_log(level: &Level) -> f64 {
 /// The loss from level `place`, where the peak is reached, to the last: only when the line through
 /// the logarithms against the logarithm of the level falls (Student's one-sided test at 2.5 %), as
 /// the highest of several like levels is always above the last by chance.
-fn loss(levels: &[Level], place: usize, top: &Level) -> Option<Loss> {
+fn loss(levels: &[Level], place: usize, top: &Level) -> Option<PeakDecline> {
     let flat = &levels[place..];
     let last = flat.last().filter(|_| flat.len() >= 2)?;
     let points: Vec<(f64, f64)> = flat
@@ -177,7 +177,7 @@ fn loss(levels: &[Level], place: usize, top: &Level) -> Option<Loss> {
     // -2.4 % to 45 %)" contradicts itself.
     let sure = left.interval.is_none_or(|ends| ends.high < 1.0);
     let told = falls && sure && last.at != top.at && left.value < 1.0 - LOSS_MIN;
-    told.then_some(Loss { at: last.at, left })
+    told.then_some(PeakDecline { at: last.at, left })
 }
 
 /// Squares of the logarithms of a level's replicates around their mean.

@@ -34,9 +34,9 @@ pub enum Loss {
     Huber,
 }
 
-/// A law through some rows.
+/// The coefficients of a law that was fitted to the logarithms of some rows.
 #[derive(Clone, Debug)]
-pub struct Fit<const P: usize> {
+pub struct LogFit<const P: usize> {
     /// The coefficients.
     pub coefficients: [f64; P],
     /// Their covariance.
@@ -58,11 +58,11 @@ pub enum Ratio {
     Unbounded,
 }
 
-impl<const P: usize> Fit<P> {
+impl<const P: usize> LogFit<P> {
     /// By the steps of Gauss and Newton, from the fit of the values themselves, each weighed by its
     /// size. `None` when the rows do not tell the coefficients apart, or there are no more rows
     /// than coefficients.
-    pub fn of(rows: &[Row<P>], loss: Loss) -> Option<Fit<P>> {
+    pub fn from_rows(rows: &[Row<P>], loss: Loss) -> Option<LogFit<P>> {
         let freedom = rows.len() as f64 - P as f64;
         if freedom < 1.0 {
             return None;
@@ -93,7 +93,7 @@ impl<const P: usize> Fit<P> {
         let (_, inverse) = step(&rows, &ones, |row, _| (1.0 / dot(row, &found), 0.0))?;
         let unscaled = |i: usize, j: usize| inverse[i][j] * variance / scale[i] / scale[j];
         let of = |i| (0..P).map(|j| unscaled(i, j)).collect();
-        Some(Fit {
+        Some(LogFit {
             coefficients: std::array::from_fn(|i| found[i] / scale[i]),
             covariance: (0..P).map(of).collect(),
             bound: t_quantile(0.975, in_full(&all) - P as f64),
@@ -276,7 +276,7 @@ mod tests {
     fn without_noise_both_losses_are_exact() {
         let points: Vec<(f64, f64)> = (1..9).map(f64::from).map(|x| (x, 3.0 + 0.5 * x)).collect();
         for loss in [Loss::Square, Loss::Huber] {
-            let fit = Fit::of(&rows(&points), loss).unwrap();
+            let fit = LogFit::from_rows(&rows(&points), loss).unwrap();
             assert!((fit.coefficients[0] - 3.0).abs() < 1e-9, "{fit:?}");
             assert!((fit.coefficients[1] - 0.5).abs() < 1e-9, "{fit:?}");
             let Ratio::Within(ratio) = fit.ratio([1.0, 0.0], [0.0, 1.0]) else { panic!("{fit:?}") };
@@ -294,14 +294,21 @@ mod tests {
             *y *= wobble(i as f64);
         }
         points[1].1 *= 3.0;
-        let off = |loss| (Fit::of(&rows(&points), loss).unwrap().coefficients[0] / 3.0 - 1.0).abs();
+        let off = |loss| {
+            (LogFit::from_rows(&rows(&points), loss).unwrap().coefficients[0] / 3.0 - 1.0).abs()
+        };
         assert!(off(Loss::Square) > 0.05 && off(Loss::Huber) < 0.01);
     }
 
     #[test]
     fn what_the_rows_do_not_tell_apart_has_no_fit() {
-        assert!(Fit::of(&rows(&[(1.0, 2.0), (1.0, 2.1), (1.0, 1.9)]), Loss::Square).is_none());
-        assert!(Fit::of(&rows(&[(1.0, 2.0), (2.0, 3.0)]), Loss::Square).is_none());
-        assert!(Fit::of(&rows(&[(1.0, f64::NAN), (2.0, 3.0), (3.0, 4.0)]), Loss::Huber).is_none());
+        assert!(
+            LogFit::from_rows(&rows(&[(1.0, 2.0), (1.0, 2.1), (1.0, 1.9)]), Loss::Square).is_none()
+        );
+        assert!(LogFit::from_rows(&rows(&[(1.0, 2.0), (2.0, 3.0)]), Loss::Square).is_none());
+        assert!(
+            LogFit::from_rows(&rows(&[(1.0, f64::NAN), (2.0, 3.0), (3.0, 4.0)]), Loss::Huber)
+                .is_none()
+        );
     }
 }

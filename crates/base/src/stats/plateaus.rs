@@ -91,7 +91,7 @@ pub fn plateaus(levels: &[Level]) -> Option<Plateaus> {
     if !(4..=LEVELS_MAX).contains(&levels.len()) || !levels.iter().all(good) {
         return None;
     }
-    let curve = Means::of(levels)?;
+    let curve = LogMeanCurve::of(levels)?;
     let pieces: Vec<(usize, usize)> = curve.pieces();
     let flat: Vec<(usize, usize)> = pieces.into_iter().filter(|(a, b)| b - a >= 2).collect();
     let mut found = Plateaus::default();
@@ -154,8 +154,8 @@ fn values(levels: &[Level], (from, to): (usize, usize)) -> Vec<f64> {
     levels[from..to].iter().flat_map(|level| level.values.iter().copied()).collect()
 }
 
-/// Mean logarithms with their variances.
-struct Means {
+/// Mean logarithms of the levels' values with their variances, and sums up to each level.
+struct LogMeanCurve {
     /// Logarithms of the levels.
     x: Vec<f64>,
     /// Mean logarithm of each level.
@@ -168,9 +168,9 @@ struct Means {
     sums: Vec<[f64; 3]>,
 }
 
-impl Means {
-    fn of(levels: &[Level]) -> Option<Means> {
-        let data = Logs::of(levels);
+impl LogMeanCurve {
+    fn of(levels: &[Level]) -> Option<LogMeanCurve> {
+        let data = Logs::from_levels(levels);
         let freedom = data.pure_freedom;
         if freedom < 1.0 {
             return None;
@@ -196,7 +196,7 @@ impl Means {
             sums.push([last[0] + weight, last[1] + weight * mean, last[2] + weight * mean * mean]);
         }
         let x = levels.iter().map(|level| level.at.ln()).collect();
-        Some(Means { x, y, variance, freedom, sums })
+        Some(LogMeanCurve { x, y, variance, freedom, sums })
     }
 
     /// Weighted squares of levels `from` to before `to` around their mean.

@@ -21,9 +21,9 @@ impl Level {
     }
 }
 
-/// A fitted shape parameter.
+/// The shape parameter of a curve as it was fitted to levels, with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Fit {
+pub struct ShapeFit {
     /// The shape parameter with the least squares.
     pub shape: f64,
     /// Lower end of its 95 % interval; `None` when the data do not bound it within the range that
@@ -51,7 +51,12 @@ const MISFIT_NEGLIGIBLE: f64 = 0.01;
 /// than three levels, or when a value is not positive.
 ///
 /// Source: Bates and Watts, "Nonlinear Regression Analysis and Its Applications" (1988), 6.1.
-pub fn fit(levels: &[Level], from: f64, to: f64, curve: impl Fn(f64, f64) -> f64) -> Option<Fit> {
+pub fn fit(
+    levels: &[Level],
+    from: f64,
+    to: f64,
+    curve: impl Fn(f64, f64) -> f64,
+) -> Option<ShapeFit> {
     let good = |level: &Level| {
         level.at > 0.0
             && !level.values.is_empty()
@@ -60,12 +65,12 @@ pub fn fit(levels: &[Level], from: f64, to: f64, curve: impl Fn(f64, f64) -> f64
     if levels.len() < 3 || !levels.iter().all(good) {
         return None;
     }
-    let data = Logs::of(levels);
+    let data = Logs::from_levels(levels);
     let squares = |shape: f64| data.squares(|at| curve(shape, at).ln());
     let freedom = data.count - 2.0;
     let bounded = data.pure_freedom >= 1.0;
     let found = profile(squares, (from, to), GRID, |least| limit(least, freedom, data.count))?;
-    Some(Fit {
+    Some(ShapeFit {
         shape: found.shape,
         low: found.low.filter(|_| bounded),
         high: found.high.filter(|_| bounded),
@@ -139,7 +144,7 @@ pub(super) struct Logs {
 
 impl Logs {
     /// Levels and values are positive.
-    pub fn of(levels: &[Level]) -> Logs {
+    pub fn from_levels(levels: &[Level]) -> Logs {
         let mut logs = Logs {
             points: Vec::new(),
             means: Vec::with_capacity(levels.len()),
@@ -232,7 +237,7 @@ mod tests {
         (0..6).map(level).collect()
     }
 
-    fn fitted(levels: &[Level]) -> Fit {
+    fn fitted(levels: &[Level]) -> ShapeFit {
         fit(levels, 512.0, 64e6, |half, at| at / (at + half)).unwrap()
     }
 

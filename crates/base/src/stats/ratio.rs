@@ -25,12 +25,12 @@ pub struct RatioOfMeans {
 /// Source: Welch, "The generalization of Student's problem when several different population
 /// variances are involved", Biometrika 34 (1947), with Satterthwaite's degrees of freedom.
 pub fn ratio_of_means(top: &[f64], bottom: &[f64]) -> Option<Estimate> {
-    RatioOfMeans::of(top, bottom).map(|ratio| ratio.estimate())
+    RatioOfMeans::from_samples(top, bottom).map(|ratio| ratio.estimate())
 }
 
 impl RatioOfMeans {
     /// Of two samples, as [`ratio_of_means`] takes them.
-    pub fn of(top: &[f64], bottom: &[f64]) -> Option<RatioOfMeans> {
+    pub fn from_samples(top: &[f64], bottom: &[f64]) -> Option<RatioOfMeans> {
         let logs = |values: &[f64]| -> Option<Vec<f64>> {
             let good = |value: &&f64| value.is_finite() && **value > 0.0;
             let logs: Vec<f64> = values.iter().filter(good).map(|value| value.ln()).collect();
@@ -122,7 +122,7 @@ mod tests {
             };
             let base = sample(100.0);
             let mut passed = |mean: f64| {
-                let ratio = RatioOfMeans::of(&sample(mean), &base).unwrap();
+                let ratio = RatioOfMeans::from_samples(&sample(mean), &base).unwrap();
                 u32::from(ratio.chance_below(0.95).unwrap() < 0.05)
             };
             at += passed(95.0);
@@ -132,15 +132,15 @@ mod tests {
         let share = |count: u32| f64::from(count) / seeds().count() as f64;
         assert!(share(at) <= crate::stats::testing::null_limit(), "{at} at the limit");
         assert!(short < at && share(beyond) > 0.95, "{short} short of it, {beyond} beyond");
-        let exact = RatioOfMeans::of(&[8.0, 8.0], &[2.0, 2.0]).unwrap();
+        let exact = RatioOfMeans::from_samples(&[8.0, 8.0], &[2.0, 2.0]).unwrap();
         assert_eq!((exact.chance_above(3.9), exact.chance_above(4.1)), (Some(0.0), Some(1.0)));
-        assert_eq!(RatioOfMeans::of(&[8.0], &[2.0]).unwrap().chance_above(1.0), None);
+        assert_eq!(RatioOfMeans::from_samples(&[8.0], &[2.0]).unwrap().chance_above(1.0), None);
     }
 
     /// An error that was no number was less than nothing, which made a ratio certain.
     #[test]
     fn an_error_that_is_no_number_makes_nothing_certain() {
-        let ratio = RatioOfMeans::of(&[8.0, 8.0], &[2.0, 2.1]).unwrap();
+        let ratio = RatioOfMeans::from_samples(&[8.0, 8.0], &[2.0, 2.1]).unwrap();
         for variance in [f64::NAN, f64::INFINITY] {
             let judged = ratio.by_variance([2, 2], variance, 2.0);
             assert_eq!((judged.chance_below(9.0), judged.chance_above(1.0)), (None, None));

@@ -19,7 +19,7 @@ use super::{Estimate, Interval};
 
 /// One value of one cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Run {
+pub struct CellValue {
     /// Which cell; from 0, without gaps.
     pub cell: usize,
     /// What was measured.
@@ -32,15 +32,16 @@ pub struct Run {
 #[derive(Debug)]
 pub struct Replicates {
     /// Place among the runs that were given, and the distance from the cell's mean.
-    left: Vec<Left>,
+    left: Vec<Residual>,
     /// Values of each cell.
     counts: Vec<usize>,
     /// Values less cells.
     freedom: f64,
 }
 
+/// How far one value is from the mean of its cell, and its place from the mean of the places.
 #[derive(Clone, Copy, Debug)]
-struct Left {
+struct Residual {
     place: usize,
     cell: usize,
     /// From the mean of the cell, over the scale.
@@ -72,10 +73,11 @@ pub struct Drift {
 impl Replicates {
     /// Runs in the order of time. Those whose value is not finite, and cells with one value, say
     /// nothing of replicates and are left out.
-    pub fn of(runs: &[Run]) -> Replicates {
+    pub fn from_values(runs: &[CellValue]) -> Replicates {
         let cells = runs.iter().map(|run| run.cell + 1).max().unwrap_or(0);
         let mut sums = vec![(0_usize, 0.0, 0.0); cells];
-        let good = |run: &Run| run.value.is_finite() && run.scale > 0.0 && run.scale.is_finite();
+        let good =
+            |run: &CellValue| run.value.is_finite() && run.scale > 0.0 && run.scale.is_finite();
         for (place, run) in runs.iter().enumerate().filter(|(_, run)| good(run)) {
             let (count, values, places) = &mut sums[run.cell];
             *count += 1;
@@ -89,7 +91,7 @@ impl Replicates {
                 let n = count as f64;
                 let distance = (run.value - values / n) / run.scale;
                 let lever = (place as f64 - places / n) / run.scale;
-                left.push(Left { place, cell: run.cell, distance, lever, scale: run.scale });
+                left.push(Residual { place, cell: run.cell, distance, lever, scale: run.scale });
             }
         }
         let counts: Vec<usize> = sums.iter().map(|(count, ..)| *count).collect();
@@ -217,12 +219,13 @@ impl Replicates {
     /// chi-square distribution: cells in which something happened do not widen it while they are
     /// fewer than half. Cells with fewer than three values have no median to lie apart from.
     pub fn apart(&self) -> Vec<(usize, f64)> {
-        let mut cells: Vec<Vec<&Left>> = vec![Vec::new(); self.counts.len()];
+        let mut cells: Vec<Vec<&Residual>> = vec![Vec::new(); self.counts.len()];
         for it in &self.left {
             cells[it.cell].push(it);
         }
         cells.retain(|cell| cell.len() > 2);
-        let squares = |cell: &Vec<&Left>| cell.iter().map(|it| it.distance.powi(2)).sum::<f64>();
+        let squares =
+            |cell: &Vec<&Residual>| cell.iter().map(|it| it.distance.powi(2)).sum::<f64>();
         let own = cells.iter().filter_map(|cell| {
             let usual = ChiSquared::new((cell.len() - 1) as f64).ok()?;
             Some(squares(cell) / usual.inverse_cdf(0.5))
@@ -305,7 +308,7 @@ mod tests {
         replicates: usize,
         phi: f64,
         sd: f64,
-    ) -> Vec<Run> {
+    ) -> Vec<CellValue> {
         let noise = random.ar1(cells * replicates, phi, 0.0, sd);
         let mut order = Vec::new();
         for _ in 0..replicates {
@@ -314,7 +317,7 @@ mod tests {
             block.sort_by(|a, b| a.0.total_cmp(&b.0));
             order.extend(block.into_iter().map(|(_, cell)| cell));
         }
-        let runs = order.iter().zip(&noise).map(|(&cell, noise)| Run {
+        let runs = order.iter().zip(&noise).map(|(&cell, noise)| CellValue {
             cell,
             value: cell as f64 * 0.7 + noise,
             scale: 1.0,
@@ -333,12 +336,13 @@ mod tests {
         for seed in seeds() {
             let mut runs = blocked(&mut Random::new(seed), cells, replicates, phi, 0.03);
             let last = runs.len() as f64 - 1.0;
-            let still = Replicates::of(&runs).scatter().unwrap();
+            let still = Replicates::from_values(&runs).scatter().unwrap();
             scatter.add(still.deviation.interval, 0.03);
             for (place, run) in runs.iter_mut().enumerate() {
                 run.value += planted * place as f64 / last;
             }
-            let ends = Replicates::of(&runs).drift().and_then(|drift| drift.change.interval);
+            let ends =
+                Replicates::from_values(&runs).drift().and_then(|drift| drift.change.interval);
             drift.add(ends, planted);
             claims += u32::from(ends.is_some_and(|ends| !ends.covers(0.0)));
         }
@@ -371,7 +375,7 @@ mod tests {
             let mut coverage = Coverage::default();
             for seed in seeds() {
                 let runs = blocked(&mut Random::new(seed), cells, replicates, 0.0, 0.18);
-                let found = Replicates::of(&runs).scatter().unwrap();
+                let found = Replicates::from_values(&runs).scatter().unwrap();
                 let own = |cell: usize| {
                     let of = runs.iter().filter(|run| run.cell == cell).map(|run| run.value);
                     crate::stats::sample_variance(&of.collect::<Vec<_>>())
@@ -384,7 +388,7 @@ mod tests {
             coverage.check(&format!("{cells} cells {replicates} times"));
         }
         let enough = blocked(&mut Random::new(1), 6, 3, 0.5, 0.03);
-        assert!(Replicates::of(&enough).scatter().unwrap().neighbours);
+        assert!(Replicates::from_values(&enough).scatter().unwrap().neighbours);
     }
 
     /// Neighbours that resemble each other look like a drift and like quiet: where that is not
@@ -394,7 +398,7 @@ mod tests {
         let (mut naive, mut count) = (0, 0);
         for seed in seeds() {
             let runs = blocked(&mut Random::new(seed), 40, 3, 0.9, 0.03);
-            let all = Replicates::of(&runs);
+            let all = Replicates::from_values(&runs);
             let levers: f64 = all.left.iter().map(|it| it.lever * it.lever).sum();
             let slope = all.left.iter().map(|it| it.lever * it.distance).sum::<f64>() / levers;
             naive += u32::from(slope.abs() > 1.99 * 0.03 / levers.sqrt());
@@ -409,11 +413,12 @@ mod tests {
         for seed in seeds() {
             let mut random = Random::new(seed);
             let mut runs = blocked(&mut random, 16, 3, 0.5, 0.03);
-            by_chance += u32::from(!Replicates::of(&runs).apart().is_empty());
+            by_chance += u32::from(!Replicates::from_values(&runs).apart().is_empty());
             let places = [5, 6, 30];
             places.iter().for_each(|place| runs[*place].value -= 0.5);
             let same_cell = runs[5].cell == runs[30].cell || runs[6].cell == runs[30].cell;
-            let found: Vec<usize> = Replicates::of(&runs).apart().iter().map(|it| it.0).collect();
+            let found: Vec<usize> =
+                Replicates::from_values(&runs).apart().iter().map(|it| it.0).collect();
             // Two of three in one cell are the many there, and the third lies apart.
             missed += u32::from(!same_cell && !places.iter().all(|place| found.contains(place)));
             wrong += u32::from(!same_cell && found.iter().any(|place| !places.contains(place)));
@@ -432,7 +437,7 @@ mod tests {
                 let mut sample = |mean: f64| -> Vec<f64> {
                     (0..n).map(|_| (mean + 0.03 * random.normal()).exp()).collect()
                 };
-                let ratio = RatioOfMeans::of(&sample(difference), &sample(0.0)).unwrap();
+                let ratio = RatioOfMeans::from_samples(&sample(difference), &sample(0.0)).unwrap();
                 let ends = ratio.estimate().interval.unwrap();
                 found += u32::from(!ends.covers(1.0));
             }
@@ -446,16 +451,16 @@ mod tests {
 
     #[test]
     fn what_was_not_repeated_says_nothing_and_what_does_not_differ_has_no_interval() {
-        let run = |cell, value| Run { cell, value, scale: 1.0 };
-        let once = Replicates::of(&[run(0, 1.0), run(1, 2.0), run(2, f64::NAN)]);
+        let run = |cell, value| CellValue { cell, value, scale: 1.0 };
+        let once = Replicates::from_values(&[run(0, 1.0), run(1, 2.0), run(2, f64::NAN)]);
         assert_eq!((once.scatter(), once.drift(), once.apart()), (None, None, Vec::new()));
-        let same: Vec<Run> = (0..60).map(|place| run(place % 10, 1.0)).collect();
-        let same = Replicates::of(&same);
+        let same: Vec<CellValue> = (0..60).map(|place| run(place % 10, 1.0)).collect();
+        let same = Replicates::from_values(&same);
         assert_eq!(same.scatter().unwrap().deviation, Estimate::bare(0.0));
         assert_eq!(same.apart(), Vec::new());
         let textbook =
             [9.0, 10.0, 11.0, 4.0, 6.0].map(|value| run(usize::from(value < 8.0), value));
-        let found = Replicates::of(&textbook).scatter().unwrap();
+        let found = Replicates::from_values(&textbook).scatter().unwrap();
         assert!(found.deviation.value >= (4.0_f64 / 3.0).sqrt(), "{found:?}");
     }
 }

@@ -10,15 +10,15 @@
 use serde::Serialize;
 
 use super::Estimate;
-use super::log_linear::{Fit, Loss, Ratio, Row};
+use super::log_linear::{LogFit, Loss, Ratio, Row};
 use super::profile::{Level, Logs};
 
 /// Coefficients of `T`: of 1 and of `S`.
 const COEFFICIENTS: usize = 2;
 
-/// The law through some times.
+/// The law of a fixed time and a bandwidth as it was fitted to times by size.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law {
+pub struct SeekLaw {
     /// The fixed time L; its interval begins at nothing where none is shown.
     pub latency: Estimate,
     /// B, bytes in a unit of time.
@@ -63,7 +63,7 @@ impl Bound {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Described {
     /// The law describes them.
-    By(Law),
+    By(SeekLaw),
     /// It does not: they lie further from it than their scatter explains.
     NotByThisLaw,
 }
@@ -77,14 +77,16 @@ pub fn law(levels: &[Level]) -> Option<Described> {
     if levels.len() < COEFFICIENTS + 2 || !levels.iter().all(good) {
         return None;
     }
-    let data = Logs::of(levels);
+    let data = Logs::from_levels(levels);
     if data.pure_freedom < 1.0 {
         return None;
     }
     let row = |&(at, log): &(f64, f64)| ([1.0, at], log);
     let rows: Vec<Row<COEFFICIENTS>> = data.points.iter().map(row).collect();
     // A law that would make some time negative is none.
-    let Some(fit) = Fit::of(&rows, Loss::Huber) else { return Some(Described::NotByThisLaw) };
+    let Some(fit) = LogFit::from_rows(&rows, Loss::Huber) else {
+        return Some(Described::NotByThisLaw);
+    };
     let (latency, each) = (fit.coefficient(0), fit.coefficient(1));
     let gains = |of: &Estimate| of.interval.is_none_or(|ends| ends.high <= 0.0);
     if !data.adequate(fit.squares, COEFFICIENTS) || gains(&latency) || gains(&each) {
@@ -100,7 +102,7 @@ pub fn law(levels: &[Level]) -> Option<Described> {
         Ratio::NotBelow(half) => Bound::NotBelow(half),
         Ratio::Unbounded => Bound::Unbounded,
     };
-    Some(Described::By(Law { latency: latency.not_negative(), bandwidth, half }))
+    Some(Described::By(SeekLaw { latency: latency.not_negative(), bandwidth, half }))
 }
 
 #[cfg(test)]
@@ -182,7 +184,7 @@ mod tests {
         for seed in seeds() {
             let mut random = Random::new(seed);
             let fixed = law(&times(6, 3, 0.03, &mut random, |_| 5.0)).unwrap();
-            let bound = matches!(fixed, Described::By(Law { bandwidth: Bound::At(_), .. }));
+            let bound = matches!(fixed, Described::By(SeekLaw { bandwidth: Bound::At(_), .. }));
             wrong[0] += u32::from(bound);
             let flowing = law(&times(6, 3, 0.03, &mut random, |size| size / 1e5)).unwrap();
             let Described::By(law) = flowing else { continue };

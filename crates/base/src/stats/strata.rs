@@ -58,7 +58,7 @@ pub struct Strata {
     observations: Vec<Observation>,
     design: Design,
     /// All cells together.
-    whole: Part,
+    whole: CellContrast,
     /// For each size of plot but the trial, dearest first: the plot of each observation.
     plots: Vec<Vec<usize>>,
     /// For each size of plot, the trial last.
@@ -86,13 +86,13 @@ struct Design {
 /// Cells whose replicates are compared with each other: what is left after their means and those of
 /// the replicates were taken out.
 #[derive(Debug)]
-struct Part {
+struct CellContrast {
     inverse: Vec<Vec<f64>>,
     freedom: f64,
 }
 
-impl Part {
-    fn of(cells: &[usize], design: &Design) -> Part {
+impl CellContrast {
+    fn of(cells: &[usize], design: &Design) -> CellContrast {
         let many = design.replicates;
         let mut normal = vec![vec![0.0; many]; many];
         let mut observed = 0.0;
@@ -107,7 +107,7 @@ impl Part {
             }
         }
         let (inverse, rank) = generalized_inverse(normal);
-        Part { inverse, freedom: observed - cells.len() as f64 - rank as f64 }
+        CellContrast { inverse, freedom: observed - cells.len() as f64 - rank as f64 }
     }
 
     /// The sum of squares that is left of `values` (observation and value; all others are zero).
@@ -172,12 +172,12 @@ impl Strata {
             .collect();
         // What is left at each level: after replicates, then after plots of each size.
         let undivided = vec![0; cells];
-        let mut levels: Vec<Left> = std::iter::once(&undivided)
+        let mut levels: Vec<ResidualSquares> = std::iter::once(&undivided)
             .chain(settings)
-            .map(|of| Left::new(&observations, of, &plots, &design))
+            .map(|of| ResidualSquares::new(&observations, of, &plots, &design))
             .collect();
-        let whole = Part::of(&(0..cells).collect::<Vec<_>>(), &design);
-        levels.push(Left::nothing(plots.len() + 1));
+        let whole = CellContrast::of(&(0..cells).collect::<Vec<_>>(), &design);
+        levels.push(ResidualSquares::nothing(plots.len() + 1));
         let strata = levels.windows(2).map(|two| Stratum::between(&two[0], &two[1])).collect();
         Strata { observations, design, whole, plots, strata, freedom_min: 1.0 }
     }
@@ -312,19 +312,26 @@ fn squared(plots: &[usize], shares: &[f64]) -> f64 {
     sums.iter().map(|sum| sum * sum).sum()
 }
 
-/// What is left once the means of cells and of the plots of one size were taken out.
-struct Left {
+/// The sum of squares that is left once the means of cells and of the plots of one size were taken
+/// out.
+struct ResidualSquares {
     squares: f64,
     freedom: f64,
     /// What would be left of a variance of 1 between plots of each size.
     holds: Vec<f64>,
 }
 
-impl Left {
-    fn new(of: &[Observation], settings: &[usize], plots: &[Vec<usize>], design: &Design) -> Left {
+impl ResidualSquares {
+    fn new(
+        of: &[Observation],
+        settings: &[usize],
+        plots: &[Vec<usize>],
+        design: &Design,
+    ) -> ResidualSquares {
         let (settings, many) = numbered(settings.iter().copied());
         let cells = members(&settings, many);
-        let parts: Vec<Part> = cells.iter().map(|cells| Part::of(cells, design)).collect();
+        let parts: Vec<CellContrast> =
+            cells.iter().map(|cells| CellContrast::of(cells, design)).collect();
         let mut values = vec![Vec::new(); many];
         for (number, it) in of.iter().enumerate() {
             values[settings[it.cell]].push((number, it.value));
@@ -346,16 +353,16 @@ impl Left {
         };
         let mut holds: Vec<f64> = plots.iter().map(held).collect();
         holds.push(freedom);
-        Left { squares, freedom, holds }
+        ResidualSquares { squares, freedom, holds }
     }
 
-    fn nothing(sizes: usize) -> Left {
-        Left { squares: 0.0, freedom: 0.0, holds: vec![0.0; sizes] }
+    fn nothing(sizes: usize) -> ResidualSquares {
+        ResidualSquares { squares: 0.0, freedom: 0.0, holds: vec![0.0; sizes] }
     }
 }
 
 impl Stratum {
-    fn between(before: &Left, after: &Left) -> Stratum {
+    fn between(before: &ResidualSquares, after: &ResidualSquares) -> Stratum {
         let holds = before.holds.iter().zip(&after.holds).map(|(a, b)| a - b).collect();
         // Of values without scatter only rounding is left.
         let squares = before.squares - after.squares;

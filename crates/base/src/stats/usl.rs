@@ -9,12 +9,12 @@
 //! Source: Gunther, "Guerrilla Capacity Planning" (2007), chapters 4 to 6.
 
 use super::Estimate;
-use super::log_linear::{Fit, Loss, Ratio, Row};
+use super::log_linear::{LogFit, Loss, Ratio, Row};
 use super::profile::{Level, Logs};
 
-/// The law through some levels.
+/// The universal scalability law as it was fitted to some levels.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law {
+pub struct ScalabilityLaw {
     /// What one by itself gives.
     pub single: Estimate,
     /// Share of the work that is done one after another.
@@ -25,8 +25,8 @@ pub struct Law {
     pub peak: Peak,
 }
 
-impl Law {
-    /// What `many` of them give together, in the unit of [`Law::single`].
+impl ScalabilityLaw {
+    /// What `many` of them give together, in the unit of [`ScalabilityLaw::single`].
     pub fn at(&self, many: f64) -> f64 {
         let waiting = self.contention.value * (many - 1.0);
         let informed = self.coherency.value * many * (many - 1.0);
@@ -57,19 +57,19 @@ const NOT_WAITING: [f64; COEFFICIENTS] = [1.0, -1.0, 0.0];
 /// The law through `levels`; `None` with fewer than four levels (it has three coefficients) or none
 /// that was repeated, when a value is not positive, when it does not describe the levels (see
 /// [`Logs::adequate`]), or when it does so only by gains, where it knows nothing but losses.
-pub fn law(levels: &[Level]) -> Option<Law> {
+pub fn law(levels: &[Level]) -> Option<ScalabilityLaw> {
     let positive = |value: &f64| value.is_finite() && *value > 0.0;
     let good = |level: &Level| level.at >= 1.0 && level.values.iter().all(positive);
     if levels.len() <= COEFFICIENTS || !levels.iter().all(good) {
         return None;
     }
-    let data = Logs::of(levels);
+    let data = Logs::from_levels(levels);
     if data.pure_freedom < 1.0 {
         return None;
     }
     let row = |&(at, log): &(f64, f64)| ([1.0, at - 1.0, at * (at - 1.0)], at.ln() - log);
     let rows: Vec<Row<COEFFICIENTS>> = data.points.iter().map(row).collect();
-    let fit = Fit::of(&rows, Loss::Square)?;
+    let fit = LogFit::from_rows(&rows, Loss::Square)?;
     if !data.adequate(fit.squares, COEFFICIENTS) {
         return None;
     }
@@ -77,7 +77,7 @@ pub fn law(levels: &[Level]) -> Option<Law> {
         Ratio::Within(ratio) if ratio.interval.is_some_and(|ends| ends.high >= 0.0) => Some(ratio),
         _ => None,
     };
-    Some(Law {
+    Some(ScalabilityLaw {
         single: fit.reciprocal(0)?,
         contention: of_single(WAITING)?,
         coherency: of_single(INFORMED)?,
@@ -85,8 +85,8 @@ pub fn law(levels: &[Level]) -> Option<Law> {
     })
 }
 
-/// The root of what [`Fit::ratio`] says of its square; a peak below one is a peak at one.
-fn peak(fit: &Fit<COEFFICIENTS>) -> Peak {
+/// The root of what [`LogFit::ratio`] says of its square; a peak below one is a peak at one.
+fn peak(fit: &LogFit<COEFFICIENTS>) -> Peak {
     match fit.ratio(NOT_WAITING, INFORMED) {
         Ratio::Within(square) => match square.interval {
             Some(ends) if ends.high > 0.0 => {

@@ -158,7 +158,7 @@ impl Place<'_> {
 pub fn sum_of(checksum: Checksum, block: &[u8]) -> [u8; 16] {
     let mut sum = [0; 16];
     if checksum != Checksum::Md5 {
-        sum.copy_from_slice(&checksum.of([block, &[]])[..16]);
+        sum.copy_from_slice(&checksum.digest([block, &[]])[..16]);
         return sum;
     }
     let pieces: Vec<[&[u8]; 2]> = block.chunks(PIECE).map(|piece| [piece, &[][..]]).collect();
@@ -202,15 +202,15 @@ mod tests {
         for length in [0, 1, PIECE - 1, PIECE, PIECE + 1, BLOCK - 5, BLOCK] {
             let sums = long[..length]
                 .chunks(PIECE)
-                .flat_map(|piece| Checksum::Md5.of([piece, &[]])[..16].to_vec());
+                .flat_map(|piece| Checksum::Md5.digest([piece, &[]])[..16].to_vec());
             let sums: Vec<u8> = sums.collect();
             assert_eq!(
                 sum_of(Checksum::Md5, &long[..length]),
-                Checksum::Md5.of([&sums, &[]])[..16]
+                Checksum::Md5.digest([&sums, &[]])[..16]
             );
         }
         for checksum in [Checksum::Xxh3_128, Checksum::Blake3] {
-            assert_eq!(sum_of(checksum, b"abc"), checksum.of([b"abc", &[]])[..16]);
+            assert_eq!(sum_of(checksum, b"abc"), checksum.digest([b"abc", &[]])[..16]);
         }
         for checksum in [Checksum::Md5, Checksum::Xxh3_128, Checksum::Blake3] {
             let mut other = long.clone();

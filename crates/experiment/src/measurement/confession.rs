@@ -171,7 +171,7 @@ fn not_warm(measurement: &Measurement, settings: &Settings) -> Option<Note> {
 mod tests {
     use super::*;
     use crate::measurement::{Amount, Evidence, Stream, Window};
-    use facts::counters::series::{Column, Kind};
+    use facts::counters::series::{Column, ColumnKind};
 
     const SECOND: u64 = 1_000_000_000;
     const MIB: u64 = 1 << 20;
@@ -183,9 +183,10 @@ mod tests {
         let column = |kind, name: &str, values| Column { name: name.into(), kind, values };
         let counters = counters.iter().map(|(name, per_s)| {
             let values = (0..10).map(|row| 7_000_000_000 + row * per_s / 2).collect();
-            column(Kind::Counter, name, values)
+            column(ColumnKind::Counter, name, values)
         });
-        let gauges = gauges.iter().map(|(name, level)| column(Kind::Gauge, name, vec![*level; 10]));
+        let gauges =
+            gauges.iter().map(|(name, level)| column(ColumnKind::Gauge, name, vec![*level; 10]));
         let columns = counters.chain(gauges).collect();
         Series { source: source.into(), at_ns, columns }
     }

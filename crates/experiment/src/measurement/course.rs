@@ -86,12 +86,12 @@ pub(super) fn level(series: &Series, name: &str, start_ns: i64, end_ns: i64) -> 
 mod tests {
     use super::*;
     use crate::measurement::Amount;
-    use facts::counters::series::{Column, Kind};
+    use facts::counters::series::{Column, ColumnKind};
 
     fn load(at_ms: &[i64], bytes: &[u64], timed_ms: Option<&[u64]>) -> Series {
         let column = |name: &str, values: Vec<u64>| Column {
             name: name.to_owned(),
-            kind: Kind::Counter,
+            kind: ColumnKind::Counter,
             values,
         };
         let mut columns = vec![column("read_bytes", bytes.to_vec())];

@@ -5,22 +5,22 @@ use super::course::level;
 use super::named::Figures;
 use super::{Measurement, Window};
 use base::stats::Estimate;
-use facts::counters::series::{Kind, Series};
+use facts::counters::series::{ColumnKind, Series};
 
 /// The series that the engine `net-udp` takes beside the load.
 pub const SOURCE: &str = "udp";
 
 /// Its columns: sums over all streams, but for the gauge, a mean. Datagrams that were received are
 /// different ones; one that came again is a duplicate.
-pub const COLUMNS: [(&str, Kind); 8] = [
-    ("sent_bytes", Kind::Counter),
-    ("sender_cpu_ns", Kind::Counter),
-    ("receiver_cpu_ns", Kind::Counter),
-    ("sent_datagrams", Kind::Counter),
-    ("received_datagrams", Kind::Counter),
-    ("duplicate_datagrams", Kind::Counter),
-    ("reordered_datagrams", Kind::Counter),
-    ("jitter_ns", Kind::Gauge),
+pub const COLUMNS: [(&str, ColumnKind); 8] = [
+    ("sent_bytes", ColumnKind::Counter),
+    ("sender_cpu_ns", ColumnKind::Counter),
+    ("receiver_cpu_ns", ColumnKind::Counter),
+    ("sent_datagrams", ColumnKind::Counter),
+    ("received_datagrams", ColumnKind::Counter),
+    ("duplicate_datagrams", ColumnKind::Counter),
+    ("reordered_datagrams", ColumnKind::Counter),
+    ("jitter_ns", ColumnKind::Gauge),
 ];
 
 /// Whether the sender knows it, and not the receiver.
@@ -145,9 +145,13 @@ mod tests {
                 column((*name).to_owned(), *kind, vec![0, value, value])
             })
             .collect();
-        columns.push(column(SOCKET_DROPPED.to_owned(), Kind::Counter, vec![0, dropped, dropped]));
+        columns.push(column(
+            SOCKET_DROPPED.to_owned(),
+            ColumnKind::Counter,
+            vec![0, dropped, dropped],
+        ));
         for (number, bytes) in [(1, 500), (2, 700)] {
-            columns.push(column(of_link(number), Kind::Counter, vec![0, bytes, 2 * bytes]));
+            columns.push(column(of_link(number), ColumnKind::Counter, vec![0, bytes, 2 * bytes]));
         }
         let at_ns = vec![0, 1_000_000_000, 2_000_000_000];
         let series = Series { source: SOURCE.into(), at_ns, columns };

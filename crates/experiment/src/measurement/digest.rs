@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use crate::measurement::figures::{cells, rate, window_disagrees};
     use crate::measurement::{Amount, Measurement, Operation, Stream, Window};
-    use facts::counters::series::{Column, Kind};
+    use facts::counters::series::{Column, ColumnKind};
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -114,7 +114,7 @@ mod tests {
 
     fn counter(name: &str, step: u64) -> Column {
         let values = (0..=120).map(|row| row * step + row % 3).collect();
-        Column { name: name.into(), kind: Kind::Counter, values }
+        Column { name: name.into(), kind: ColumnKind::Counter, values }
     }
 
     /// Twelve seconds, sampled, of two streams of which one is done early.

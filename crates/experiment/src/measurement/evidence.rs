@@ -475,11 +475,11 @@ pub(crate) mod tests {
     /// and were "device".
     #[test]
     fn a_disk_of_another_machine_is_remote_below_a_mirror_and_a_bare_volume_naive_device() {
-        use facts::inventory::{Device, Kind};
+        use facts::inventory::{Device, DeviceKind};
         let over = |transport: &str| {
-            let mut disk = Device::bare("sdx", Kind::Disk);
+            let mut disk = Device::bare("sdx", DeviceKind::Disk);
             transport.clone_into(&mut disk.transport);
-            let mut volume = Device::bare("dm-0", Kind::Stacked);
+            let mut volume = Device::bare("dm-0", DeviceKind::Stacked);
             volume.below = vec!["sdx".to_owned()];
             [volume, disk]
         };
@@ -500,8 +500,8 @@ pub(crate) mod tests {
     /// What of the hardware is known of several directories is known of all of them, or of none.
     #[test]
     fn leaves_are_told_where_they_are_not_the_devices_themselves() {
-        use facts::inventory::{Device, Kind};
-        let below = |made: &[(&str, Kind, &[&str], &str)]| {
+        use facts::inventory::{Device, DeviceKind};
+        let below = |made: &[(&str, DeviceKind, &[&str], &str)]| {
             let mut here = target("ext4", &[made[0].0], None);
             here.devices = made
                 .iter()
@@ -513,19 +513,21 @@ pub(crate) mod tests {
                 .collect();
             Evidence::on(&[here]).below
         };
-        assert_eq!(below(&[("sda", Kind::Disk, &[], "sata")]), Below::default());
-        let part =
-            below(&[("sda1", Kind::Partition, &["sda"], "sata"), ("sda", Kind::Disk, &[], "sata")]);
+        assert_eq!(below(&[("sda", DeviceKind::Disk, &[], "sata")]), Below::default());
+        let part = below(&[
+            ("sda1", DeviceKind::Partition, &["sda"], "sata"),
+            ("sda", DeviceKind::Disk, &[], "sata"),
+        ]);
         assert_eq!(part, Below { leaves: vec!["sda".into()], ..Below::default() });
-        let memory = below(&[("zram0", Kind::Disk, &[], "memory")]);
+        let memory = below(&[("zram0", DeviceKind::Disk, &[], "memory")]);
         assert_eq!((memory.memory.join(" "), memory.unseen), ("zram0".to_owned(), None));
         let half = below(&[
-            ("md0", Kind::Stacked, &["zram0", "sda"], "md"),
-            ("zram0", Kind::Disk, &[], "memory"),
-            ("sda", Kind::Disk, &[], "sata"),
+            ("md0", DeviceKind::Stacked, &["zram0", "sda"], "md"),
+            ("zram0", DeviceKind::Disk, &[], "memory"),
+            ("sda", DeviceKind::Disk, &[], "sata"),
         ]);
         assert!(half.unseen.is_some_and(|why| why.contains("zram0")) && half.leaves.is_empty());
-        let shown = below(&[("loop0", Kind::Loop, &[], "loop")]);
+        let shown = below(&[("loop0", DeviceKind::Loop, &[], "loop")]);
         assert!(shown.unseen.is_some(), "which file it shows is not known");
     }
 

@@ -77,12 +77,12 @@ fn busy_share(stat: &Series, start_ns: i64, end_ns: i64) -> Option<f64> {
 mod tests {
     use super::super::Window;
     use super::*;
-    use facts::counters::series::{Column, Kind};
+    use facts::counters::series::{Column, ColumnKind};
 
     fn measured(columns: &[(&str, [u64; 3])]) -> Measurement {
         let columns = columns.iter().map(|(name, values)| Column {
             name: (*name).into(),
-            kind: Kind::Counter,
+            kind: ColumnKind::Counter,
             values: values.to_vec(),
         });
         let stat = Series {

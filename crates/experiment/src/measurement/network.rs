@@ -5,7 +5,7 @@ use super::course::level;
 use super::named::Figures;
 use super::{Measurement, Window, datagrams, machine};
 use base::stats::Estimate;
-use facts::counters::series::Kind;
+use facts::counters::series::ColumnKind;
 
 /// The series that the engine `net` takes beside the load.
 pub const SOURCE: &str = "tcp";
@@ -13,19 +13,19 @@ pub const SOURCE: &str = "tcp";
 /// Its columns: sums over all streams, but for the gauges: means, and of `rtt_min_ns` the least.
 /// The three times are TCP's own account (tcp_info): bytes were waiting to be sent or acknowledged,
 /// and of that the receiver's window, or the send buffer, let no more go.
-pub const COLUMNS: [(&str, Kind); 12] = [
-    ("sent_bytes", Kind::Counter),
-    ("sender_cpu_ns", Kind::Counter),
-    ("receiver_cpu_ns", Kind::Counter),
-    ("retransmits", Kind::Counter),
-    ("rtt_ns", Kind::Gauge),
-    ("cwnd_bytes", Kind::Gauge),
-    ("zerocopy_sends", Kind::Counter),
-    ("zerocopy_copied", Kind::Counter),
-    ("busy_ns", Kind::Counter),
-    ("receiver_limited_ns", Kind::Counter),
-    ("buffer_limited_ns", Kind::Counter),
-    ("rtt_min_ns", Kind::Gauge),
+pub const COLUMNS: [(&str, ColumnKind); 12] = [
+    ("sent_bytes", ColumnKind::Counter),
+    ("sender_cpu_ns", ColumnKind::Counter),
+    ("receiver_cpu_ns", ColumnKind::Counter),
+    ("retransmits", ColumnKind::Counter),
+    ("rtt_ns", ColumnKind::Gauge),
+    ("cwnd_bytes", ColumnKind::Gauge),
+    ("zerocopy_sends", ColumnKind::Counter),
+    ("zerocopy_copied", ColumnKind::Counter),
+    ("busy_ns", ColumnKind::Counter),
+    ("receiver_limited_ns", ColumnKind::Counter),
+    ("buffer_limited_ns", ColumnKind::Counter),
+    ("rtt_min_ns", ColumnKind::Gauge),
 ];
 
 /// Two more columns of a trial that sends both ways at once: what arrived at the peer, and here.

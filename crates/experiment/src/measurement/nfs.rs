@@ -85,12 +85,12 @@ mod tests {
     use super::*;
     use crate::measurement::evidence::NfsServerEvidence;
     use crate::measurement::{Amount, Evidence};
-    use facts::counters::series::{Column, Kind};
+    use facts::counters::series::{Column, ColumnKind};
 
     fn series(source: &str, columns: &[(&str, u64)]) -> Series {
         let column = |(name, last): &(&str, u64)| Column {
             name: (*name).to_owned(),
-            kind: Kind::Counter,
+            kind: ColumnKind::Counter,
             values: vec![0, last / 2, *last],
         };
         Series {

@@ -6,7 +6,7 @@ use super::stopped::stopped;
 use super::{Measurement, Window, course};
 use crate::knob::Settings;
 use base::stats::fall::{self, fall};
-use base::stats::replicates::{Replicates, Run};
+use base::stats::replicates::{CellValue, Replicates};
 use base::stats::steady::ROUNDS;
 use base::stats::{Estimate, Interval, mean, settled};
 
@@ -99,8 +99,8 @@ fn change(measurement: &Measurement, window: &Window) -> Option<Estimate> {
     }
     let length = rates.len().div_ceil(BINS_MAX);
     let bins = rates.chunks_exact(length).map(|bin| mean(bin) / average);
-    let runs: Vec<Run> = bins.map(|value| Run { cell: 0, value, scale: 1.0 }).collect();
-    Some(Replicates::of(&runs).drift()?.change)
+    let runs: Vec<CellValue> = bins.map(|value| CellValue { cell: 0, value, scale: 1.0 }).collect();
+    Some(Replicates::from_values(&runs).drift()?.change)
 }
 
 fn fall_of(measurement: &Measurement, window: &Window) -> Option<Fall> {
@@ -137,7 +137,7 @@ fn moved(of: &Estimate, to: impl Fn(f64) -> Option<f64>) -> Option<Estimate> {
 mod tests {
     use super::*;
     use crate::measurement::Amount;
-    use facts::counters::series::{Column, Kind, Series};
+    use facts::counters::series::{Column, ColumnKind, Series};
 
     /// A load that moves `rates[i]` bytes in each tenth of a second.
     fn measured(rates: &[u64], column: &str) -> Measurement {
@@ -148,7 +148,7 @@ mod tests {
             values.push(total);
         }
         let at_ns = (0..values.len() as i64).map(|tenth| tenth * 100_000_000).collect();
-        let columns = vec![Column { name: column.into(), kind: Kind::Counter, values }];
+        let columns = vec![Column { name: column.into(), kind: ColumnKind::Counter, values }];
         let bytes = total - 1000;
         let done = match column {
             "write_bytes" => Amount { write_bytes: bytes, write_ops: 1, ..Amount::default() },

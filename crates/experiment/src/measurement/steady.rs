@@ -103,7 +103,7 @@ pub fn rounds(load: &Series, window: &Window, round_ns: u64) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use facts::counters::series::{Column, Kind};
+    use facts::counters::series::{Column, ColumnKind};
 
     /// A load that moves `rates[i]` bytes in second i, and a window over all of it.
     fn measured(rates: &[u64], column: &str) -> Measurement {
@@ -114,7 +114,7 @@ mod tests {
             values.push(total);
         }
         let at_ns = (0..values.len() as i64).map(|second| second * 1_000_000_000).collect();
-        let columns = vec![Column { name: column.into(), kind: Kind::Counter, values }];
+        let columns = vec![Column { name: column.into(), kind: ColumnKind::Counter, values }];
         let end_ns = rates.len() as u64 * 1_000_000_000;
         Measurement {
             window: Some(Window { start_ns: 0, end_ns, done: super::super::Amount::default() }),

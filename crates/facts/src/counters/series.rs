@@ -19,7 +19,7 @@ pub struct Column {
     /// What, with its unit last: `cpu0.user_ns`, `vda.read_bytes`.
     pub name: String,
     /// How the numbers are meant.
-    pub kind: Kind,
+    pub kind: ColumnKind,
     /// One a row.
     pub values: Vec<u64>,
 }
@@ -27,7 +27,7 @@ pub struct Column {
 /// How the numbers of a column are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum ColumnKind {
     /// Only ever grows; differences mean something.
     Counter,
     /// A level; each value means something.
@@ -90,7 +90,8 @@ mod tests {
     }
 
     fn series(at_ns: &[i64], values: &[u64]) -> Series {
-        let column = Column { name: "x".into(), kind: Kind::Counter, values: values.to_vec() };
+        let column =
+            Column { name: "x".into(), kind: ColumnKind::Counter, values: values.to_vec() };
         Series { source: "test".into(), at_ns: at_ns.to_vec(), columns: vec![column] }
     }
 

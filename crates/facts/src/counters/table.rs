@@ -3,7 +3,7 @@
 //! The kernel lists CPUs, disks and threads in an order that changes when one comes or goes.
 //! Columns here belong to a name, never to a place in the file, so that none is shifted.
 
-use super::series::{Column, Kind, Series};
+use super::series::{Column, ColumnKind, Series};
 
 /// One column of each scope.
 #[derive(Clone, Copy, Debug)]
@@ -11,18 +11,18 @@ pub struct Field {
     /// What, with its unit last.
     pub name: &'static str,
     /// Counter or level.
-    pub kind: Kind,
+    pub kind: ColumnKind,
 }
 
 impl Field {
     /// A number that only grows.
     pub const fn counter(name: &'static str) -> Field {
-        Field { name, kind: Kind::Counter }
+        Field { name, kind: ColumnKind::Counter }
     }
 
     /// A level.
     pub const fn gauge(name: &'static str) -> Field {
-        Field { name, kind: Kind::Gauge }
+        Field { name, kind: ColumnKind::Gauge }
     }
 }
 
@@ -68,7 +68,7 @@ impl Table {
             column[rows_before] = value;
             return;
         }
-        let counted = self.fields[field].kind == Kind::Counter;
+        let counted = self.fields[field].kind == ColumnKind::Counter;
         let before = if self.born_at_zero && counted { 0 } else { value };
         let before = column.last().copied().unwrap_or(before);
         column.resize(rows_before, before);

@@ -13,7 +13,7 @@ pub struct Device {
     /// Major and minor number, such as `259:3`.
     pub number: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: DeviceKind,
     /// RAID level or device-mapper target, where it is one: `raid5`, `crypt`.
     pub layout: Option<String>,
     /// Names of the devices that it lies on directly.
@@ -61,7 +61,7 @@ pub struct Device {
 /// What a block device is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum DeviceKind {
     /// Lies on no other block device: a drive, a RAID card's volume, a virtual disk.
     Disk,
     /// Part of a disk or of another device.
@@ -97,7 +97,7 @@ fn is_zero(bytes: &u64) -> bool {
 impl Device {
     /// One of which nothing more is known.
     #[cfg(any(test, feature = "testing"))]
-    pub fn bare(name: &str, kind: Kind) -> Device {
+    pub fn bare(name: &str, kind: DeviceKind) -> Device {
         Device {
             name: name.to_owned(),
             number: String::new(),

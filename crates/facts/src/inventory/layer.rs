@@ -76,11 +76,11 @@ pub fn caching_layers(devices: &[Device], on: &[String]) -> Vec<CachingLayer> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inventory::{Caching, Kind};
+    use crate::inventory::{Caching, DeviceKind};
 
     fn stacked(name: &str, below: &[&str], cache: &[&str], records: &[&str]) -> Device {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-        let mut device = Device::bare(name, Kind::Stacked);
+        let mut device = Device::bare(name, DeviceKind::Stacked);
         device.below = words(below);
         device.caching = (!cache.is_empty()).then(|| Caching {
             by: "dm-cache".into(),
@@ -102,7 +102,7 @@ mod tests {
             stacked("bcache0", &["sda", "nvme0n1"], &["nvme0n1"], &[]),
             // Below the cache of another: what it serves that one gave.
             stacked("dm-0", &["sdb", "sdc"], &["sdc"], &[]),
-            Device::bare("sda", Kind::Disk),
+            Device::bare("sda", DeviceKind::Disk),
         ];
         let layers = caching_layers(&all, &["md0".to_owned()]);
         let told: Vec<String> = layers

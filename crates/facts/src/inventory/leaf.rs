@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use super::device::{Backing, Device, Kind};
+use super::device::{Backing, Device, DeviceKind};
 use super::mount::nature;
 
 /// What lies on nothing else that can be seen from here.
@@ -110,7 +110,7 @@ fn step(devices: &[Device], name: &str) -> Step {
     let Some(device) = devices.iter().find(|device| device.name == *name) else {
         return unseen(format!("what {name} is cannot be seen from here"));
     };
-    if device.kind == Kind::Loop {
+    if device.kind == DeviceKind::Loop {
         return match &device.backing {
             Some(backing) => behind(device, backing),
             None => unseen(format!("which file {name} shows is not known")),
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
     use crate::inventory::Caching;
 
-    fn device(name: &str, kind: Kind, below: &[&str], transport: &str) -> Device {
+    fn device(name: &str, kind: DeviceKind, below: &[&str], transport: &str) -> Device {
         let mut device = Device::bare(name, kind);
         device.below = below.iter().map(|name| (*name).to_owned()).collect();
         device.transport = transport.to_owned();
@@ -210,11 +210,11 @@ mod tests {
             direct_io,
             packed: false,
         };
-        Device { backing: Some(backing), ..device(name, Kind::Loop, &[], "loop") }
+        Device { backing: Some(backing), ..device(name, DeviceKind::Loop, &[], "loop") }
     }
 
     fn disk(name: &str) -> Device {
-        device(name, Kind::Disk, &[], "sata")
+        device(name, DeviceKind::Disk, &[], "sata")
     }
 
     /// `sda: Disk; loop0` for each: name, matter, caches on the way.
@@ -231,7 +231,7 @@ mod tests {
     /// for a disk itself. What it shows lies in a file, whose file system has a page cache.
     #[test]
     fn a_loop_device_is_followed_to_the_disk_and_the_cache_between_is_named() {
-        let under = [disk("sda"), device("sda1", Kind::Partition, &["sda"], "sata")];
+        let under = [disk("sda"), device("sda1", DeviceKind::Partition, &["sda"], "sata")];
         let through = |direct_io| {
             let mut all = vec![looped("loop0", "ext4", &["sda1"], direct_io)];
             all.extend(under.clone());
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(through(Some(true)), ["sda Disk "]);
         // A partition of a loop device on a file of another one's file system.
         let mut all = vec![
-            device("loop1p2", Kind::Partition, &["loop1"], "loop"),
+            device("loop1p2", DeviceKind::Partition, &["loop1"], "loop"),
             looped("loop1", "xfs", &["loop0"], Some(true)),
             looped("loop0", "ext4", &["sda1"], Some(false)),
         ];
@@ -264,21 +264,21 @@ mod tests {
         assert_eq!(through("zfs", &["sda"]), ["loop0 Unseen "]);
         assert_eq!(through("tmpfs", &[]), ["loop0 FileInMemory "]);
         let all = [
-            device("zram0", Kind::Disk, &[], "memory"),
-            device("nbd0", Kind::Disk, &[], "network"),
-            device("ublkb0", Kind::Disk, &[], "ublk"),
+            device("zram0", DeviceKind::Disk, &[], "memory"),
+            device("nbd0", DeviceKind::Disk, &[], "network"),
+            device("ublkb0", DeviceKind::Disk, &[], "ublk"),
         ];
         assert_eq!(told(&all, &["zram0"]), ["zram0 Memory "]);
         assert_eq!(told(&all, &["nbd0"]), ["nbd0 Remote "]);
         assert_eq!(told(&all, &["ublkb0"]), ["ublkb0 Unseen "]);
         assert_eq!(told(&all, &["gone"]), ["gone Unseen "]);
         // ext4 on a volume of ZFS was "device" whatever the ARC had of it.
-        let volume = device("zd16", Kind::Disk, &[], "zvol");
+        let volume = device("zd16", DeviceKind::Disk, &[], "zvol");
         assert_eq!(told(&[volume], &["zd16"]), ["zd16 Unseen "]);
         let on = |disks: &[&str]| {
             let backing = looped("", "zfs", disks, None).backing;
-            let volume = Device { backing, ..device("zd16", Kind::Disk, &[], "zvol") };
-            let part = device("zd16p1", Kind::Partition, &["zd16"], "zvol");
+            let volume = Device { backing, ..device("zd16", DeviceKind::Disk, &[], "zvol") };
+            let part = device("zd16p1", DeviceKind::Partition, &["zd16"], "zvol");
             told(&[part, volume, disk("sda"), disk("sdb")], &["zd16p1"])
         };
         assert_eq!(on(&[]), ["zd16 Unseen "]);
@@ -289,16 +289,16 @@ mod tests {
     #[test]
     fn arrays_and_several_devices_end_at_all_their_disks_each_once() {
         let all = [
-            device("md0", Kind::Stacked, &["sda1", "loop0"], "md"),
-            device("sda1", Kind::Partition, &["sda"], "sata"),
+            device("md0", DeviceKind::Stacked, &["sda1", "loop0"], "md"),
+            device("sda1", DeviceKind::Partition, &["sda"], "sata"),
             looped("loop0", "ext4", &["sda"], Some(false)),
             disk("sda"),
             disk("sdb"),
         ];
         assert_eq!(told(&all, &["md0", "sdb"]), ["sdb Disk ", "sda Disk loop0"]);
         let circle = [
-            device("dm-0", Kind::Stacked, &["dm-1"], "dm"),
-            device("dm-1", Kind::Stacked, &["dm-0"], "dm"),
+            device("dm-0", DeviceKind::Stacked, &["dm-1"], "dm"),
+            device("dm-1", DeviceKind::Stacked, &["dm-0"], "dm"),
         ];
         assert_eq!(told(&circle, &["dm-0"]), [""; 0]);
     }
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn volumes_of_zfs_targets_of_this_kernel_and_stacks_on_nothing_are_not_seen() {
         let matter = |name: &str, transport: &str| {
-            let all = [device(name, Kind::Disk, &[], transport)];
+            let all = [device(name, DeviceKind::Disk, &[], transport)];
             leaves(&all, &[name.to_owned()]).remove(0).matter
         };
         for (name, transport, why) in [
@@ -327,13 +327,13 @@ mod tests {
 
     #[test]
     fn a_disk_that_only_keeps_what_others_hold_is_told_from_those_naive_a_disk_as_any() {
-        let mut layer = device("bcache0", Kind::Stacked, &["sda", "nvme0n1p1"], "bcache");
+        let mut layer = device("bcache0", DeviceKind::Stacked, &["sda", "nvme0n1p1"], "bcache");
         layer.caching = Some(Caching { cache: vec!["nvme0n1p1".into()], ..Caching::default() });
         let mut all = vec![
             layer,
-            device("nvme0n1p1", Kind::Partition, &["nvme0n1"], "nvme"),
-            device("nvme0n1p2", Kind::Partition, &["nvme0n1"], "nvme"),
-            device("nvme0n1", Kind::Disk, &[], "nvme"),
+            device("nvme0n1p1", DeviceKind::Partition, &["nvme0n1"], "nvme"),
+            device("nvme0n1p2", DeviceKind::Partition, &["nvme0n1"], "nvme"),
+            device("nvme0n1", DeviceKind::Disk, &[], "nvme"),
             disk("sda"),
         ];
         let keeps = |all: &[Device], on: &[&str]| {

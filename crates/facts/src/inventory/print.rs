@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Device, Kind, Machine, Target};
+use super::{Device, DeviceKind, Machine, Target};
 use crate::bare;
 use base::value::{bytes, iops, throughput};
 
@@ -45,10 +45,10 @@ impl Target {
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.kind {
-            Kind::Disk => "disk",
-            Kind::Partition => "partition",
-            Kind::Stacked => self.layout.as_deref().unwrap_or("stack"),
-            Kind::Loop => "loop",
+            DeviceKind::Disk => "disk",
+            DeviceKind::Partition => "partition",
+            DeviceKind::Stacked => self.layout.as_deref().unwrap_or("stack"),
+            DeviceKind::Loop => "loop",
         };
         match &self.caching {
             Some(caching) => {
@@ -65,14 +65,14 @@ impl fmt::Display for Device {
         if let Some(backing) = &self.backing {
             write!(f, " on {} ({})", backing.file, backing.filesystem)?;
         }
-        if self.kind == Kind::Disk {
+        if self.kind == DeviceKind::Disk {
             write!(f, ", {}", self.transport)?;
         }
         if let Some(model) = &self.model {
             write!(f, ", {model}")?;
         }
         write!(f, ", {}", bytes(self.size_bytes as f64))?;
-        if self.kind == Kind::Partition {
+        if self.kind == DeviceKind::Partition {
             return Ok(());
         }
         if let Some(rotational) = self.rotational {

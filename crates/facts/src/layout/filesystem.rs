@@ -1,8 +1,8 @@
 //! (pure) File systems that can be made.
 
-/// One kind of file system.
+/// One kind of file system: how it is made, mounted, checked and recognised.
 #[derive(Debug)]
-pub struct Kind {
+pub struct FilesystemKind {
     /// As plans, mount(8) and blkid(8) call it.
     pub name: &'static str,
     /// The program that makes it, and its first words.
@@ -26,7 +26,7 @@ pub struct Kind {
     pub check: Result<&'static [&'static str], &'static str>,
 }
 
-const EXT: Kind = Kind {
+const EXT: FilesystemKind = FilesystemKind {
     name: "ext4",
     mkfs: &["mkfs.ext4", "-q", "-F"],
     package: "e2fsprogs",
@@ -41,11 +41,11 @@ const EXT: Kind = Kind {
 };
 
 /// All that can be made.
-pub const KINDS: [Kind; 11] = [
+pub const KINDS: [FilesystemKind; 11] = [
     EXT,
-    Kind { name: "ext3", mkfs: &["mkfs.ext3", "-q", "-F"], ..EXT },
-    Kind { name: "ext2", mkfs: &["mkfs.ext2", "-q", "-F"], ..EXT },
-    Kind {
+    FilesystemKind { name: "ext3", mkfs: &["mkfs.ext3", "-q", "-F"], ..EXT },
+    FilesystemKind { name: "ext2", mkfs: &["mkfs.ext2", "-q", "-F"], ..EXT },
+    FilesystemKind {
         name: "xfs",
         mkfs: &["mkfs.xfs", "-q", "-f"],
         package: "xfsprogs",
@@ -58,7 +58,7 @@ pub const KINDS: [Kind; 11] = [
         taken: &["-L", "-N", "uuid=", "logdev="],
         check: Ok(&["xfs_repair", "-n"]),
     },
-    Kind {
+    FilesystemKind {
         name: "btrfs",
         mkfs: &["mkfs.btrfs", "-q", "-f"],
         package: "btrfs-progs",
@@ -70,7 +70,7 @@ pub const KINDS: [Kind; 11] = [
         taken: &["-U", "--uuid", "-L", "--label", "-d", "--data"],
         check: Ok(&["btrfs", "check", "--readonly"]),
     },
-    Kind {
+    FilesystemKind {
         name: "jfs",
         mkfs: &["mkfs.jfs", "-q"],
         package: "jfsutils",
@@ -83,7 +83,7 @@ pub const KINDS: [Kind; 11] = [
         // It writes one byte all the same: which half of its own log is the newer one.
         check: Ok(&["fsck.jfs", "-n", "-f"]),
     },
-    Kind {
+    FilesystemKind {
         name: "nilfs2",
         mkfs: &["mkfs.nilfs2", "-q", "-f"],
         package: "nilfs-tools",
@@ -95,7 +95,7 @@ pub const KINDS: [Kind; 11] = [
         taken: &["-L", "-n"],
         check: Err("its tools have no program that checks it"),
     },
-    Kind {
+    FilesystemKind {
         name: "f2fs",
         mkfs: &["mkfs.f2fs", "-q", "-f"],
         package: "f2fs-tools",
@@ -107,7 +107,7 @@ pub const KINDS: [Kind; 11] = [
         taken: &["-l", "-U", "-c"],
         check: Ok(&["fsck.f2fs", "--dry-run"]),
     },
-    Kind {
+    FilesystemKind {
         name: "reiserfs",
         mkfs: &["mkfs.reiserfs", "-q", "-f", "-f"],
         package: "reiserfsprogs",
@@ -119,7 +119,7 @@ pub const KINDS: [Kind; 11] = [
         taken: &["-u", "-l", "-j"],
         check: Err("reiserfsck --check writes its superblock"),
     },
-    Kind {
+    FilesystemKind {
         name: "bcachefs",
         mkfs: &["bcachefs", "format", "--quiet", "--force"],
         package: "bcachefs-tools",
@@ -131,7 +131,7 @@ pub const KINDS: [Kind; 11] = [
         taken: &["--uuid", "--fs_label", "-U", "-L"],
         check: Ok(&["bcachefs", "fsck", "-n"]),
     },
-    Kind {
+    FilesystemKind {
         name: "zfs",
         // Of the pool; its dataset comes with it.
         mkfs: &["zpool", "create", "-f"],
@@ -160,11 +160,11 @@ pub const KINDS: [Kind; 11] = [
 ];
 
 /// The kind of that name.
-pub fn kind(name: &str) -> Option<&'static Kind> {
+pub fn kind(name: &str) -> Option<&'static FilesystemKind> {
     KINDS.iter().find(|kind| kind.name == name)
 }
 
-impl Kind {
+impl FilesystemKind {
     /// Whether it is ext2, ext3 or ext4.
     pub fn is_ext(&self) -> bool {
         self.module == "ext4"

@@ -217,7 +217,7 @@ fn measured(
     let values = |of: &[(&Record, f64)]| of.iter().map(|(_, value)| *value).collect::<Vec<f64>>();
     let (old, new) = (values(&before), values(&now));
     let no_ratio = || format!("`{name}` is not above 0 in all of its trials: there is no ratio");
-    let ratio = RatioOfMeans::of(&new, &old).ok_or_else(no_ratio)?;
+    let ratio = RatioOfMeans::from_samples(&new, &old).ok_or_else(no_ratio)?;
     let mean = |values: &[f64]| mean_interval(values).ok_or_else(no_ratio);
     let numbers = |of: &[(&Record, f64)]| of.iter().map(|(it, _)| it.trial.number).collect();
     let (low, high) = limits(asked.threshold);

@@ -234,7 +234,9 @@ impl Cheapest<'_> {
 /// the cheapest by chance, so there are as many tests (Bonferroni).
 fn against(first: &Cheapest<'_>, next: &(String, Cheapest<'_>), others: usize) -> String {
     let (name, next) = next;
-    let Some(ratio) = RatioOfMeans::of(&next.costs, &first.costs) else { return String::new() };
+    let Some(ratio) = RatioOfMeans::from_samples(&next.costs, &first.costs) else {
+        return String::new();
+    };
     let chance = ratio.chance_above(1.0).map(|chance| chance * (others + 1) as f64);
     let sure = match chance {
         Some(chance) if chance < CHANCE => "which is more than chance",

@@ -12,7 +12,7 @@ use super::assertion::{Assertion, Asserts};
 use super::workloads::{by_origin, bytes_from, response};
 use super::{Finding, Question, words};
 use base::stats::equivalence::out_of_reach;
-use base::stats::replicates::{Replicates, Run, Scatter, detectable, replicates_for};
+use base::stats::replicates::{CellValue, Replicates, Scatter, detectable, replicates_for};
 use base::stats::{Estimate, Interval};
 use base::value::percent;
 use experiment::measurement::Record;
@@ -153,8 +153,8 @@ fn unit(part: SameOriginCells<'_>, divided: bool) -> Option<NoiseStratum<'_>> {
     counts.retain(|count| *count > 1);
     counts.sort_unstable();
     let often = *counts.get(counts.len() / 2)?;
-    let runs = trials.iter().map(|it| Run { cell: it.cell, value: it.value, scale: 1.0 });
-    let scatter = Replicates::of(&runs.collect::<Vec<_>>()).scatter();
+    let runs = trials.iter().map(|it| CellValue { cell: it.cell, value: it.value, scale: 1.0 });
+    let scatter = Replicates::from_values(&runs.collect::<Vec<_>>()).scatter();
     Some(NoiseStratum { group, verdict, divided, trials, scatter, often })
 }
 
@@ -267,21 +267,19 @@ fn told_more(deviation: f64, often: u32) -> String {
 
 /// All runs of several units in the order of time, each over the scatter of its own.
 fn pooled<'a>(units: &[&'a NoiseStratum<'_>]) -> (Vec<&'a Timed<'a>>, Replicates) {
-    let mut runs: Vec<(&Timed<'_>, Run)> = Vec::new();
+    let mut runs: Vec<(&Timed<'_>, CellValue)> = Vec::new();
     let mut before = 0;
     for unit in units {
         let scale = unit.scatter.map_or(0.0, |scatter| scatter.deviation.value);
         let cells = unit.trials.iter().map(|timed| timed.cell + 1).max().unwrap_or(0);
-        runs.extend(
-            unit.trials
-                .iter()
-                .map(|timed| (timed, Run { cell: before + timed.cell, value: timed.value, scale })),
-        );
+        runs.extend(unit.trials.iter().map(|timed| {
+            (timed, CellValue { cell: before + timed.cell, value: timed.value, scale })
+        }));
         before += cells;
     }
     runs.sort_by_key(|(timed, _)| timed.record.trial.number);
     let (timed, runs): (Vec<_>, Vec<_>) = runs.into_iter().unzip();
-    (timed, Replicates::of(&runs))
+    (timed, Replicates::from_values(&runs))
 }
 
 /// Whether rates moved from the first trial to the last.

@@ -40,7 +40,7 @@ pub fn undecided(label: &str, levels: &[Level], name: impl Fn(f64) -> String) ->
         return Undecided { claim, advice, all: true };
     };
     let few = name(first.at);
-    let ratio = |level: &'_ Level| RatioOfMeans::of(&level.values, &first.values);
+    let ratio = |level: &'_ Level| RatioOfMeans::from_samples(&level.values, &first.values);
     let known = above.iter().filter_map(|level| Some((level.at, ratio(level)?)));
     let high = |of: &Estimate| of.interval.map_or(of.value, |ends| ends.high);
     let most = known.max_by(|a, b| high(&a.1.estimate()).total_cmp(&high(&b.1.estimate())));

@@ -5,7 +5,7 @@ use super::same;
 use super::{AnalysisInput, Finding, Question, command, words};
 use base::stats::knee::{Knee, Scaling, scaling};
 use base::stats::profile::Level;
-use base::stats::usl::{Law, Peak, law};
+use base::stats::usl::{Peak, ScalabilityLaw, law};
 use base::stats::{Estimate, mean_interval, ratio_of_means};
 use base::value::{percent, significant};
 use experiment::knob;
@@ -162,7 +162,7 @@ fn tried<const N: usize>(curve: &Curve<'_>, streams: [u64; N]) -> Option<String>
 /// The Universal Scalability Law, where it describes the curve; never one through figures of bytes
 /// that came from elsewhere than they should, and none where more streams bring nothing: through
 /// a flat curve goes every law of its kind.
-fn law_of(curve: &Curve<'_>) -> Option<(Law, Option<Scaling>)> {
+fn law_of(curve: &Curve<'_>) -> Option<(ScalabilityLaw, Option<Scaling>)> {
     let levels = curve.levels(figure(curve));
     let found = scaling(&levels);
     let flat = |knee: Knee| matches!(knee, Knee::BeforeFirst | Knee::Undecided);
@@ -181,7 +181,7 @@ pub struct Followed {
     /// The figure that it is about, as in the JSON contract.
     pub figure: &'static str,
     /// Its law, in the unit of the figure.
-    pub law: Law,
+    pub law: ScalabilityLaw,
     /// The first and the last level that were measured: beyond, the law is its word alone.
     pub measured: (f64, f64),
     /// Where it stops growing, when one number says so.
@@ -236,7 +236,7 @@ fn by_law(curve: &Curve<'_>, followed: &Followed) -> Finding {
 }
 
 /// Where the law has its peak, when its interval ends within the levels that were measured.
-fn bounded(curve: &Curve<'_>, law: &Law) -> Option<Estimate> {
+fn bounded(curve: &Curve<'_>, law: &ScalabilityLaw) -> Option<Estimate> {
     match law.peak {
         Peak::At(at) if at.interval.is_some_and(|ends| ends.high <= curve.last()) => Some(at),
         _ => None,
@@ -244,7 +244,7 @@ fn bounded(curve: &Curve<'_>, law: &Law) -> Option<Estimate> {
 }
 
 /// The same in words.
-fn peak(curve: &Curve<'_>, law: &Law) -> String {
+fn peak(curve: &Curve<'_>, law: &ScalabilityLaw) -> String {
     let last = curve.last();
     if let Some(at) = bounded(curve, law) {
         return format!("Its peak lies at {}", words::whole(&at, " streams"));

@@ -218,7 +218,7 @@ fn steps_of<'a>(curve: &Curve<'a>, knob: &'static str, number: usize) -> Vec<Ste
         let mut below = below.filter(|(at, of, _)| at < to && of == verdict);
         let Some((from, _, before)) = below.next() else { continue };
         let Some(place) = common(before.iter().chain(after)) else { continue };
-        let grown = RatioOfMeans::of(&ratios(after, place), &ratios(before, place));
+        let grown = RatioOfMeans::from_samples(&ratios(after, place), &ratios(before, place));
         let Some(chance) = grown.and_then(|grown| grown.chance_above(DEPARTS)) else { continue };
         let (before, after) = (before.clone(), after.clone());
         steps.push(Step {

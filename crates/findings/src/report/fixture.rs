@@ -17,7 +17,7 @@ use experiment::measurement::figures::{Cell, Figures};
 use experiment::measurement::origin::{Origin, Verdict};
 use experiment::measurement::{Amount, Measurement, Note, Outcome, Record, Window};
 use experiment::plan::{Trial, blocked, standard};
-use facts::counters::series::{Column, Kind, Series};
+use facts::counters::series::{Column, ColumnKind, Series};
 
 mod damaged;
 pub mod samples;
@@ -249,7 +249,7 @@ fn law(settings: &Settings) -> f64 {
 fn by_class(rows: u64) -> Vec<Column> {
     let column = |from_ns: u64, at: &dyn Fn(u64) -> u64| Column {
         name: format!("from_{from_ns}_ns.ops"),
-        kind: Kind::Counter,
+        kind: ColumnKind::Counter,
         values: (0..=rows).map(at).collect(),
     };
     let mut columns: Vec<Column> = [(65_536, 310), (98_304, 2400), (131_072, 800), (196_608, 90)]
@@ -272,7 +272,7 @@ fn record(trial: Trial, rows: u64) -> Record {
     };
     let counter = |name: &str, per_s: f64| Column {
         name: name.into(),
-        kind: Kind::Counter,
+        kind: ColumnKind::Counter,
         values: ramp(per_s),
     };
     let writes = super::words::writes_only(&trial.settings);

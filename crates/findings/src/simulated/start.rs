@@ -6,7 +6,7 @@ use engines::engine::testing::{record, settings};
 use experiment::measurement::figures::{cells, figures, rate, window_disagrees};
 use experiment::measurement::start::{note, start};
 use experiment::measurement::{Amount, Measurement, Outcome, Record, Window};
-use facts::counters::series::{Column, Kind, Series};
+use facts::counters::series::{Column, ColumnKind, Series};
 
 const RATE: &str = "throughput_bytes_per_s";
 
@@ -90,7 +90,7 @@ fn coarse(number: u32, rate: f64) -> Record {
     };
     let of = |name: &str, size: u64| Column {
         name: name.into(),
-        kind: Kind::Counter,
+        kind: ColumnKind::Counter,
         values: (0..=20).map(|tenth| blocks(tenth) * size).collect(),
     };
     let load = Series {
@@ -148,7 +148,7 @@ fn a_burst_is_named_with_both_rates_and_counts() {
     let row = |tenth: i64| tenth.min(60) * 15_000_000 + (tenth - 60).max(0) * 3_700_000;
     let of = |name: &str, size: i64| Column {
         name: name.into(),
-        kind: Kind::Counter,
+        kind: ColumnKind::Counter,
         values: (0..=200).map(|tenth| (row(tenth) / size) as u64).collect(),
     };
     let load = Series {

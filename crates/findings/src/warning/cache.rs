@@ -2,7 +2,7 @@
 
 use super::{WarningFinding, is_virtual, names};
 use facts::inventory::server::{Drive, Server};
-use facts::inventory::{Device, Kind};
+use facts::inventory::{Device, DeviceKind};
 
 /// Disks whose cache is their own: what a RAID card shows has the card's, a guest's disk has the
 /// hypervisor's.
@@ -14,8 +14,9 @@ fn disks(server: &Server) -> Vec<(&Device, &str, Option<&Drive>)> {
         return Vec::new();
     }
     let devices = server.devices.iter();
-    let disks = devices
-        .filter(|device| device.kind == Kind::Disk && OWN.contains(&device.transport.as_str()));
+    let disks = devices.filter(|device| {
+        device.kind == DeviceKind::Disk && OWN.contains(&device.transport.as_str())
+    });
     let drive = |name: &str| server.drives.iter().find(|drive| drive.name == name);
     disks.filter_map(|disk| Some((disk, disk.write_cache.as_deref()?, drive(&disk.name)))).collect()
 }
@@ -99,7 +100,7 @@ pub mod tests {
         Device {
             name: name.to_owned(),
             number: String::new(),
-            kind: Kind::Disk,
+            kind: DeviceKind::Disk,
             layout: None,
             below: Vec::new(),
             backing: None,

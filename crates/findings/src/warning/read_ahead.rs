@@ -2,7 +2,7 @@
 
 use super::{WarningFinding, is_virtual, names};
 use facts::inventory::server::Server;
-use facts::inventory::{Device, Kind};
+use facts::inventory::{Device, DeviceKind};
 
 /// The kernel's default, and no more than one request, KiB.
 const SMALL_KIB: u64 = 128;
@@ -21,7 +21,7 @@ pub fn small(server: &Server) -> Vec<WarningFinding> {
     }
     const TURNING: &[&str] = &["sata", "sas", "scsi", "usb", "md", "dm"];
     let is_top = |device: &&Device| {
-        matches!(device.kind, Kind::Disk | Kind::Stacked)
+        matches!(device.kind, DeviceKind::Disk | DeviceKind::Stacked)
             && TURNING.contains(&device.transport.as_str())
             && device.rotational == Some(true)
             && !bears_stack(server, &device.name)
@@ -64,7 +64,8 @@ fn bears_stack(server: &Server, name: &str) -> bool {
         server.devices.iter().filter(move |device| device.below.contains(&name))
     };
     on(name).any(|upper| {
-        upper.kind == Kind::Stacked || on(&upper.name).any(|upper| upper.kind == Kind::Stacked)
+        upper.kind == DeviceKind::Stacked
+            || on(&upper.name).any(|upper| upper.kind == DeviceKind::Stacked)
     })
 }
 
@@ -77,9 +78,9 @@ mod tests {
         Device { read_ahead_kib: Some(kib), ..device(name, transport, "write back") }
     }
 
-    fn upper(name: &str, kind: Kind, below: &[&str], kib: u64) -> Device {
+    fn upper(name: &str, kind: DeviceKind, below: &[&str], kib: u64) -> Device {
         let below = below.iter().map(|name| (*name).to_owned()).collect();
-        let transport = if kind == Kind::Stacked { "md" } else { "sata" };
+        let transport = if kind == DeviceKind::Stacked { "md" } else { "sata" };
         Device { kind, below, ..disk(name, transport, kib) }
     }
 
@@ -103,11 +104,11 @@ mod tests {
     #[test]
     fn only_the_top_of_a_stack_counts() {
         let members = || {
-            let partition = upper("sda1", Kind::Partition, &["sda"], 128);
+            let partition = upper("sda1", DeviceKind::Partition, &["sda"], 128);
             vec![disk("sda", "sata", 128), partition, disk("sdb", "sata", 128)]
         };
         let with = |kib| {
-            let array = upper("md0", Kind::Stacked, &["sda1", "sdb"], kib);
+            let array = upper("md0", DeviceKind::Stacked, &["sda1", "sdb"], kib);
             parts(members().into_iter().chain([array]).collect())
         };
         assert_eq!(with(3072), Vec::<String>::new());

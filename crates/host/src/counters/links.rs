@@ -112,7 +112,7 @@ mod tests {
             ("0000:40:01.1.lanes", &[16, 16][..]),
         ];
         assert_eq!(columns(&series), expected);
-        assert_eq!(series.columns[0].kind, facts::counters::series::Kind::Gauge);
+        assert_eq!(series.columns[0].kind, facts::counters::series::ColumnKind::Gauge);
     }
 
     #[test]

@@ -149,7 +149,7 @@ mod tests {
             ("nvme1.temperature_millikelvin", 273_150 + 35_850),
         ];
         assert_eq!(columns(&series), expected);
-        assert_eq!(series.columns[0].kind, facts::counters::series::Kind::Gauge);
+        assert_eq!(series.columns[0].kind, facts::counters::series::ColumnKind::Gauge);
     }
 
     /// `soak` ran a night on disks without a sensor, and never said that it could not tell how warm

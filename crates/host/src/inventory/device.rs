@@ -10,7 +10,7 @@ use crate::sys::Host;
 use crate::sys::filesystem::MountIdentity;
 use facts::inventory::device::Backing;
 use facts::inventory::mount::Mount;
-use facts::inventory::{Device, Kind};
+use facts::inventory::{Device, DeviceKind};
 
 /// The devices that a file system lies on directly.
 pub fn of_mount(host: &Host, mount: &Mount) -> Vec<String> {
@@ -110,10 +110,10 @@ fn read(host: &Host, mounts: &[Mount], name: &str) -> Option<Device> {
     let slaves = host.list(path.join("slaves"));
     let is_loop = host.exists(path.join("loop"));
     let kind = match () {
-        () if partition => Kind::Partition,
-        () if is_loop => Kind::Loop,
-        () if !slaves.is_empty() => Kind::Stacked,
-        () => Kind::Disk,
+        () if partition => DeviceKind::Partition,
+        () if is_loop => DeviceKind::Loop,
+        () if !slaves.is_empty() => DeviceKind::Stacked,
+        () => DeviceKind::Disk,
     };
     // A partition has no queue of its own.
     let whole = if partition { path.parent()?.to_owned() } else { path.clone() };
@@ -122,10 +122,10 @@ fn read(host: &Host, mounts: &[Mount], name: &str) -> Option<Device> {
     let switch = |file: &str| number(file).map(|value| value != 0);
     let transport = transport::of(host, &whole);
     let limit = match kind {
-        Kind::Disk => limit::of_disk(host, &whole, &transport, switch("rotational")),
+        DeviceKind::Disk => limit::of_disk(host, &whole, &transport, switch("rotational")),
         _ => limit::Limit::default(),
     };
-    let attached = kind == Kind::Disk;
+    let attached = kind == DeviceKind::Disk;
     let (caching, opaque) = match caching::of(host, &path, &slaves) {
         Ok(caching) => (caching, None),
         Err(why) => (None, Some(why)),

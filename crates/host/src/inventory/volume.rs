@@ -6,14 +6,14 @@ use super::sysfs::name_of;
 use crate::sys::Host;
 use facts::inventory::device::Backing;
 use facts::inventory::mount::Mount;
-use facts::inventory::{Device, Kind};
+use facts::inventory::{Device, DeviceKind};
 
 /// As [`device::walk`], through the pools of volumes too. Asking a pool takes commands.
 pub fn walk(host: &Host, mounts: &[Mount], on: &[String]) -> Vec<Device> {
     let mut devices = device::walk(host, mounts, on);
     let mut asked: Vec<String> = Vec::new();
     let due = |device: &Device, asked: &[String]| {
-        let is_volume = device.is_volume_of_zfs() && device.kind == Kind::Disk;
+        let is_volume = device.is_volume_of_zfs() && device.kind == DeviceKind::Disk;
         is_volume && !asked.contains(&device.name)
     };
     // A pool may lie on what is a volume of another.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::step::{Does, Ids, Phase, Step, identities, node, signatures, words};
 use crate::journal::Act;
 use facts::inventory::disk::Disk;
-use facts::layout::filesystem::{Kind, kind, profiles};
+use facts::layout::filesystem::{FilesystemKind, kind, profiles};
 use facts::layout::{Layout, Volumes, precondition};
 
 /// An external journal takes at most so much of its disk, bytes: XFS has no log over 2 GiB, and
@@ -18,7 +18,7 @@ use facts::layout::{Layout, Volumes, precondition};
 const JOURNAL_BYTES_MAX: u64 = 1 << 30;
 
 /// What the superblock of a kind bears, by which it is known to be ours.
-fn mark<'a>(kind: &Kind, ids: &'a Ids) -> &'a str {
+fn mark<'a>(kind: &FilesystemKind, ids: &'a Ids) -> &'a str {
     if kind.uuid.is_some() { &ids.uuid } else { &ids.label }
 }
 
@@ -69,7 +69,7 @@ fn journal_of_ext(layout: &Layout, ids: &Ids, journal: &Disk) -> Step {
     Step::run(Phase::Mkfs, command).noting(signatures(&[journal], "jbd", &ids.journal_uuid))
 }
 
-fn mkfs(layout: &Layout, kind: &Kind, ids: &Ids, made: &[PathBuf]) -> Vec<String> {
+fn mkfs(layout: &Layout, kind: &FilesystemKind, ids: &Ids, made: &[PathBuf]) -> Vec<String> {
     let filled = precondition::fills(&layout.precondition);
     let mut command = words(kind.mkfs);
     if filled {
@@ -115,7 +115,12 @@ fn mkfs(layout: &Layout, kind: &Kind, ids: &Ids, made: &[PathBuf]) -> Vec<String
 }
 
 /// mke2fs takes one -E alone, so that ours and the plan's are joined; the plan's words win.
-fn extended(kind: &Kind, filled: bool, options: &mut Vec<String>, command: &mut Vec<String>) {
+fn extended(
+    kind: &FilesystemKind,
+    filled: bool,
+    options: &mut Vec<String>,
+    command: &mut Vec<String>,
+) {
     let mut own = Vec::new();
     if kind.name == "ext4" {
         own.extend(["lazy_itable_init=0", "lazy_journal_init=0"]);

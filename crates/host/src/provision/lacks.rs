@@ -4,7 +4,7 @@
 //! first, as no package helps where it has no such file system.
 
 use crate::sys::{Host, command};
-use facts::layout::filesystem::Kind;
+use facts::layout::filesystem::FilesystemKind;
 use facts::layout::{Layout, Volumes};
 
 /// The first thing that is missing, as a sentence without its end.
@@ -23,7 +23,7 @@ fn not_installed(name: &str, package: &str) -> Option<String> {
 
 fn programs(
     layout: &Layout,
-    kind: &Kind,
+    kind: &FilesystemKind,
 ) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
     let mut all = vec![("wipefs", "util-linux"), ("mount", "mount"), ("umount", "mount")];
     match layout.volumes() {
@@ -98,7 +98,7 @@ fn personality(level: &str) -> (&'static str, &'static str) {
     }
 }
 
-fn of_filesystem(kind: &Kind, host: &Host) -> Option<String> {
+fn of_filesystem(kind: &FilesystemKind, host: &Host) -> Option<String> {
     let there = is_registered(host, kind.name) || has_module(host, kind.module);
     (!there).then(|| match kind.config {
         "" => format!("this kernel has no module {}: apt install {0}-dkms", kind.module),

@@ -27,9 +27,9 @@ use experiment::measurement::{
 use experiment::plan::Trial;
 use facts::layout::Times;
 
-/// A trial, but for its settings.
+/// A trial as the cache holds it: all but its settings.
 #[derive(Serialize, Deserialize)]
-struct Kept<'a> {
+struct LightTrial<'a> {
     number: u32,
     replicate: u32,
     group: Cow<'a, str>,
@@ -169,7 +169,7 @@ pub fn pack<E>(
         (Outcome::Skipped(why), _) => Ending::Skipped(why.into()),
         _ => Ending::Interrupted,
     };
-    let kept = Kept {
+    let kept = LightTrial {
         number: trial.number,
         replicate: trial.replicate,
         group: trial.group.as_str().into(),
@@ -239,7 +239,7 @@ fn rest(measurement: &Measurement) -> Option<Option<String>> {
 
 /// The record of these bytes; `None` where they are damaged.
 pub fn unpack(bytes: &[u8], settings: Settings, names: &HashMap<u32, Name>) -> Option<Record> {
-    let kept: Kept<'_> = postcard::from_bytes(bytes).ok()?;
+    let kept: LightTrial<'_> = postcard::from_bytes(bytes).ok()?;
     let trial = Trial {
         number: kept.number,
         replicate: kept.replicate,

@@ -7,8 +7,8 @@ use rusqlite::{Connection, Result, Statement};
 use super::super::{read, seal};
 use super::{ROWS, VERSION, is_number_of, number_of, packed};
 
-/// What of the cache is damaged.
-pub(super) enum Wrong {
+/// What of the cache of derived figures is damaged.
+pub(super) enum CacheDamage {
     Nothing,
     /// Rows of these trials.
     Rows(Vec<i64>),
@@ -17,13 +17,13 @@ pub(super) enum Wrong {
 }
 
 /// Looks at all that can be asked for.
-pub(super) fn wrong(connection: &Connection) -> Result<Wrong> {
+pub(super) fn wrong(connection: &Connection) -> Result<CacheDamage> {
     let looked = Ground::of(connection).and_then(|ground| match ground {
-        None => Ok(Wrong::All),
+        None => Ok(CacheDamage::All),
         Some(mut ground) => ground.rows(connection),
     });
     match looked {
-        Err(error) if read::is_damage(&error) => Ok(Wrong::All),
+        Err(error) if read::is_damage(&error) => Ok(CacheDamage::All),
         other => other,
     }
 }
@@ -67,8 +67,8 @@ impl Ground {
             ground.settings.insert(id, packed);
         }
         drop(rows);
-        let mut names = Found::of(connection, "derived_name")?;
-        let mut settings = Found::of(connection, "derived_settings")?;
+        let mut names = RowLookup::of(connection, "derived_name")?;
+        let mut settings = RowLookup::of(connection, "derived_settings")?;
         for id in &ground.names {
             if !names.is((*id).into())? {
                 return Ok(None);
@@ -94,16 +94,16 @@ impl Ground {
         Ok(Some(ground))
     }
 
-    fn rows(&mut self, connection: &Connection) -> Result<Wrong> {
+    fn rows(&mut self, connection: &Connection) -> Result<CacheDamage> {
         let mut statement = connection.prepare(&format!("{ROWS} WHERE d.version = ?1"))?;
         let columns = seal::names(&statement);
         let mut rows = statement.query([VERSION])?;
         let (mut damaged, mut last) = (Vec::new(), None);
-        let mut found = Found::of(connection, "main.trial")?;
+        let mut found = RowLookup::of(connection, "main.trial")?;
         while let Some(row) = rows.next()? {
             let trial: i64 = row.get("trial")?;
             if last.replace(trial).is_some_and(|last| last >= trial) {
-                return Ok(Wrong::All);
+                return Ok(CacheDamage::All);
             }
             // Read one after the other, each trial is found whatever the page above them says.
             let whole = seal::of_row(row, &columns)? == row.get::<_, i64>("seal")?;
@@ -117,10 +117,10 @@ impl Ground {
             let settings = settings.map(|packed| packed::names(packed));
             let whole = settings.is_some_and(|names| self.are_columns(workload, false, names));
             if !(whole && self.are_columns(workload, true, figures)) {
-                return Ok(Wrong::All);
+                return Ok(CacheDamage::All);
             }
         }
-        Ok(if damaged.is_empty() { Wrong::Nothing } else { Wrong::Rows(damaged) })
+        Ok(if damaged.is_empty() { CacheDamage::Nothing } else { CacheDamage::Rows(damaged) })
     }
 
     /// Whether a workload has a column of each name: one that is lost would hide its values.
@@ -142,12 +142,12 @@ impl Ground {
 
 /// Whether a row is found by its number, as the views look for it: a page above the rows may be
 /// damaged, which who reads all of them does not notice.
-struct Found<'a>(Statement<'a>);
+struct RowLookup<'a>(Statement<'a>);
 
-impl<'a> Found<'a> {
-    fn of(connection: &'a Connection, table: &str) -> Result<Found<'a>> {
+impl<'a> RowLookup<'a> {
+    fn of(connection: &'a Connection, table: &str) -> Result<RowLookup<'a>> {
         let sql = format!("SELECT EXISTS (SELECT 1 FROM {table} WHERE id = ?1)");
-        connection.prepare(&sql).map(Found)
+        connection.prepare(&sql).map(RowLookup)
     }
 
     fn is(&mut self, id: i64) -> Result<bool> {
@@ -167,10 +167,10 @@ pub(super) fn column_sum(numbers: [i64; 4]) -> i64 {
 /// How many rows of the cache are damaged.
 pub fn count_damaged(connection: &Connection) -> Result<usize> {
     let rows = match wrong(connection)? {
-        Wrong::Nothing => 0,
-        Wrong::Rows(rows) => rows.len(),
+        CacheDamage::Nothing => 0,
+        CacheDamage::Rows(rows) => rows.len(),
         // All of them; there may be none that can be counted.
-        Wrong::All => {
+        CacheDamage::All => {
             let sql = "SELECT count(*) FROM derived NOT INDEXED WHERE version = ?1";
             let all = connection.query_row(sql, [VERSION], |row| row.get::<_, i64>(0));
             return Ok(all.unwrap_or(1).max(1) as usize);

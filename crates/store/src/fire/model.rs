@@ -46,9 +46,9 @@ impl Step {
     }
 }
 
-/// A campaign as it is kept.
+/// A campaign as it should be in the store: what it is, whether it ended, its trials.
 #[derive(Clone, Debug, PartialEq)]
-struct Kept {
+struct CampaignModel {
     campaign: Campaign,
     ended: bool,
     /// Of each trial, what it is; a hash.
@@ -57,13 +57,13 @@ struct Kept {
 
 /// All that is kept, by the campaigns' numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct State(BTreeMap<u64, Kept>);
+pub(super) struct State(BTreeMap<u64, CampaignModel>);
 
 impl State {
     /// What it is after a step.
     pub fn after(&self, step: &Step) -> State {
         let mut next = self.clone();
-        let mut of = |campaign: u64, change: &dyn Fn(&mut Kept)| {
+        let mut of = |campaign: u64, change: &dyn Fn(&mut CampaignModel)| {
             next.0.get_mut(&campaign).into_iter().for_each(change);
         };
         match step {
@@ -84,7 +84,7 @@ impl State {
     }
 
     fn put(&mut self, campaign: &Campaign, ended: bool, trials: BTreeMap<u32, u64>) {
-        self.0.insert(campaign.id, Kept { campaign: campaign.clone(), ended, trials });
+        self.0.insert(campaign.id, CampaignModel { campaign: campaign.clone(), ended, trials });
     }
 
     /// What a store holds.
@@ -116,7 +116,7 @@ impl State {
 
     /// What differs, in a line.
     pub fn told(&self) -> String {
-        let one = |(id, kept): (&u64, &Kept)| {
+        let one = |(id, kept): (&u64, &CampaignModel)| {
             format!("{id}{}: {:x?}", if kept.ended { " ended" } else { "" }, kept.trials)
         };
         self.0.iter().map(one).collect::<Vec<_>>().join("; ")

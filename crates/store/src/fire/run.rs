@@ -23,7 +23,8 @@ const NAMES: [&str; 4] = ["a.db", "a.db-wal", "a.db-journal", "a.db-shm"];
 /// Trials in the plan.
 const PLANNED: u32 = 5;
 
-type Found<T> = Result<T, String>;
+/// What a step of a run gave, or why that contradicts the model.
+type StepResult<T> = Result<T, String>;
 
 /// A store with a campaign in it, of every version of the schema; the last is today's.
 pub(super) fn templates() -> &'static [Vec<u8>] {
@@ -158,7 +159,7 @@ enum End {
 
 /// Runs the schedule of that seed; gives what tells it from others, and how many faults struck.
 /// With `first` that goes wrong in its first life, which is the only one then.
-pub(super) fn schedule(seed: u64, first: Option<Trouble>) -> Found<(u64, u64)> {
+pub(super) fn schedule(seed: u64, first: Option<Trouble>) -> StepResult<(u64, u64)> {
     let mut run = Run::new(seed, first);
     run.whole().map_err(|why| format!("{why}\n{}", run.log.join("\n")))?;
     let trace = run.disk.borrow().trace();
@@ -192,7 +193,7 @@ impl Run {
         Run { draws, disk, mounted, now, may, begun: 0, first, struck: 0, log }
     }
 
-    fn whole(&mut self) -> Found<()> {
+    fn whole(&mut self) -> StepResult<()> {
         self.start()?;
         let lives = 1 + self.draws.below(3);
         for _ in 0..if self.first.is_some() { 1 } else { lives } {
@@ -202,7 +203,7 @@ impl Run {
     }
 
     /// What is there before anything happens: read from a copy that is brought up to date.
-    fn start(&mut self) -> Found<()> {
+    fn start(&mut self) -> StepResult<()> {
         let copy = Rc::new(RefCell::new(Disk::new(0)));
         for (name, bytes) in self.disk.borrow().files() {
             copy.borrow_mut().place(name, bytes);
@@ -220,7 +221,7 @@ impl Run {
     }
 
     /// Opens the store; `None` when that failed.
-    fn open(&mut self) -> Found<Option<Life>> {
+    fn open(&mut self) -> StepResult<Option<Life>> {
         let shortage = self.trouble();
         let opened = Store::open(Path::new(STORE));
         let store = match opened {
@@ -281,7 +282,7 @@ impl Run {
     }
 
     /// From opening to a cut, a kill, or a clean end, and the check after it.
-    fn live(&mut self) -> Found<()> {
+    fn live(&mut self) -> StepResult<()> {
         let mut end = [End::Cut, End::Kill, End::Close][self.draws.below(3) as usize];
         if let Some(mut life) = self.open()? {
             for _ in 0..2 + self.draws.below(7) {
@@ -315,7 +316,7 @@ impl Run {
     }
 
     /// Looks at what is left, without faults.
-    fn check(&mut self, end: End) -> Found<()> {
+    fn check(&mut self, end: End) -> StepResult<()> {
         let mut store = Store::open(Path::new(STORE)).map_err(said("cannot open what is left"))?;
         let state = State::read(&store).map_err(said("cannot read what is left"))?;
         let expected = match end {
@@ -341,7 +342,7 @@ impl Run {
     }
 
     /// One thing that somebody does; false when this life is over.
-    fn step(&mut self, life: &mut Life) -> Found<bool> {
+    fn step(&mut self, life: &mut Life) -> StepResult<bool> {
         match self.draws.below(20) {
             0 => self.tell_weak(life),
             1 => self.read_beside(life),
@@ -402,7 +403,7 @@ impl Run {
     }
 
     /// Takes a step with one of the stores, and sees what became of it.
-    fn take(&mut self, life: &mut Life, step: Step) -> Found<bool> {
+    fn take(&mut self, life: &mut Life, step: Step) -> StepResult<bool> {
         let beside = self.draws.once_in(3);
         let (store, weak) = match &mut life.other {
             Some(other) if beside => (other, false),
@@ -437,7 +438,7 @@ impl Run {
     }
 
     /// Ends what goes wrong; something must have.
-    fn heal(&mut self, life: &mut Life, error: &str) -> Found<()> {
+    fn heal(&mut self, life: &mut Life, error: &str) -> StepResult<()> {
         let refused = life.shortage.take().map_or(0, |shortage| shortage.refused());
         let struck = self.disk.borrow_mut().heal() + refused;
         self.struck += struck;
@@ -458,7 +459,7 @@ impl Run {
     }
 
     /// Whether trials can be repeated for nothing.
-    fn tell_weak(&mut self, life: &mut Life) -> Found<bool> {
+    fn tell_weak(&mut self, life: &mut Life) -> StepResult<bool> {
         let weak = self.draws.once_in(2);
         // What failed left it as it was.
         if life.store.repeatable(weak).is_ok() {
@@ -468,7 +469,7 @@ impl Run {
     }
 
     /// Somebody else reads for a while: what there is stands still for them.
-    fn read_beside(&mut self, life: &mut Life) -> Found<bool> {
+    fn read_beside(&mut self, life: &mut Life) -> StepResult<bool> {
         let count = |reader: &Connection| {
             reader.query_row("SELECT count(*) FROM trial", [], |row| row.get::<_, i64>(0))
         };
@@ -490,7 +491,7 @@ impl Run {
     }
 
     /// Another program has begun to write: ours is told so, and does not write between.
-    fn write_beside(&mut self, life: &mut Life) -> Found<bool> {
+    fn write_beside(&mut self, life: &mut Life) -> StepResult<bool> {
         if self.begun > 3 {
             return Ok(true);
         }
@@ -519,7 +520,7 @@ impl Run {
     }
 
     /// Goes on where it ended, without faults: in the end all that was planned is there.
-    fn resume(&mut self) -> Found<()> {
+    fn resume(&mut self) -> StepResult<()> {
         let mut store = Store::open(Path::new(STORE)).map_err(said("cannot resume"))?;
         let left = store.unfinished(trials::PLAN).map_err(said("cannot resume"))?;
         let (campaign, over, mut number) = match left {

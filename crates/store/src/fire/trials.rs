@@ -10,7 +10,7 @@ use experiment::measurement::{
     Window, latency_histogram,
 };
 use experiment::plan::Trial;
-use facts::counters::series::{Column, Kind, Series};
+use facts::counters::series::{Column, ColumnKind, Series};
 use host::sys::fire::Draws;
 
 /// The plan of all these campaigns, as it was run.
@@ -71,8 +71,8 @@ fn measurement(draws: &mut Draws) -> Measurement {
         elapsed_ns: 4 * SECOND,
         window: Some(Window { start_ns: SECOND / 4, end_ns: 4 * SECOND, done }),
         streams: vec![Stream { started_ns: draws.below(SECOND), ..Stream::default() }],
-        load: series(draws, "load", Kind::Counter),
-        counters: vec![series(draws, "stat", Kind::Counter)],
+        load: series(draws, "load", ColumnKind::Counter),
+        counters: vec![series(draws, "stat", ColumnKind::Counter)],
         ..Measurement::default()
     };
     // The histogram is a thousand counts to encode: not of each.
@@ -102,7 +102,7 @@ fn measurement(draws: &mut Draws) -> Measurement {
     all
 }
 
-fn series(draws: &mut Draws, source: &str, kind: Kind) -> Series {
+fn series(draws: &mut Draws, source: &str, kind: ColumnKind) -> Series {
     let rows = 2 + draws.below(12) as i64;
     let at_ns = (0..rows).map(|row| row * SECOND as i64 / 2).collect();
     let step = draws.below(1 << 20);

@@ -17,34 +17,34 @@ const AHEAD: usize = 4096;
 
 /// The CRC, where this processor and these lengths are made for it; `None` elsewhere.
 #[inline]
-pub fn of(parts: [&[u8]; 2]) -> Option<u32> {
-    let way = Way::ALL.into_iter().find(|way| way.is_here())?;
+pub fn crc32c_by_folding(parts: [&[u8]; 2]) -> Option<u32> {
+    let way = FoldKernel::ALL.into_iter().find(|way| way.is_here())?;
     let (first, rest) = start(parts)?;
     way.run(&first, rest)
 }
 
-/// With which instructions.
+/// With which instructions a message is folded, and so how wide the vectors are.
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum FoldKernel {
     /// Vectors of 256 bits: AMD from Zen 3 on, Intel from Ice Lake on.
     Vpclmulqdq,
     /// Vectors of 128 bits: all since 2011.
     Pclmulqdq,
 }
 
-impl Way {
+impl FoldKernel {
     /// The fastest first.
-    const ALL: [Way; 2] = [Way::Vpclmulqdq, Way::Pclmulqdq];
+    const ALL: [FoldKernel; 2] = [FoldKernel::Vpclmulqdq, FoldKernel::Pclmulqdq];
 
     /// Whether this processor has the instructions.
     #[inline]
     fn is_here(self) -> bool {
         let plain = is_x86_feature_detected!("pclmulqdq") && is_x86_feature_detected!("sse4.2");
         match self {
-            Way::Vpclmulqdq => {
+            FoldKernel::Vpclmulqdq => {
                 plain && is_x86_feature_detected!("avx2") && is_x86_feature_detected!("vpclmulqdq")
             }
-            Way::Pclmulqdq => plain,
+            FoldKernel::Pclmulqdq => plain,
         }
     }
 
@@ -56,9 +56,9 @@ impl Way {
         }
         Some(match self {
             // SAFETY: the processor has its instructions, as was asked above.
-            Way::Vpclmulqdq => unsafe { folded_by_256(first, rest) },
+            FoldKernel::Vpclmulqdq => unsafe { folded_by_256(first, rest) },
             // SAFETY: the same.
-            Way::Pclmulqdq => unsafe { folded_by_128(first, rest) },
+            FoldKernel::Pclmulqdq => unsafe { folded_by_128(first, rest) },
         })
     }
 }
@@ -207,7 +207,7 @@ mod tests {
                     assert!(parts[0].is_empty() && length < STRIDE);
                     continue;
                 };
-                for way in Way::ALL.into_iter().filter(|way| way.is_here()) {
+                for way in FoldKernel::ALL.into_iter().filter(|way| way.is_here()) {
                     let crc = way.run(&first, rest);
                     assert_eq!(crc, Some(super::super::by_crate(parts)), "{way:?} {length}");
                 }

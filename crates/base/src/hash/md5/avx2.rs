@@ -2,12 +2,10 @@
 
 use std::arch::x86_64::*;
 
-type V = __m256i;
-
 /// Messages in a vector.
 pub const LANES: usize = 8;
 
-super::rounds::kernel!("avx2");
+super::rounds::kernel!("avx2", __m256i);
 
 /// Word by word: the first of all messages, the second of all, and so on.
 ///
@@ -16,7 +14,7 @@ super::rounds::kernel!("avx2");
 /// Each pointer is to 64 bytes that can be read.
 #[target_feature(enable = "avx2")]
 #[inline]
-unsafe fn load(at: &[*const V; LANES], words: &mut [V; 16]) {
+unsafe fn load(at: &[*const __m256i; LANES], words: &mut [__m256i; 16]) {
     for (half, words) in words.as_chunks_mut::<8>().0.iter_mut().enumerate() {
         // SAFETY: both halves are within the 64 bytes; the loads need no alignment.
         *words = transposed(&unsafe { at.map(|at| _mm256_loadu_si256(at.add(half))) });
@@ -26,7 +24,7 @@ unsafe fn load(at: &[*const V; LANES], words: &mut [V; 16]) {
 /// Rows become columns.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn transposed(rows: &[V; 8]) -> [V; 8] {
+fn transposed(rows: &[__m256i; 8]) -> [__m256i; 8] {
     // Pairs of rows, word by word; then fours of rows: quad[4 i + j] has, in its halves, the
     // columns j and 4 + j of the rows 4 i to 4 i + 3.
     let mut pair = [_mm256_setzero_si256(); 8];
@@ -51,7 +49,7 @@ fn transposed(rows: &[V; 8]) -> [V; 8] {
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn store(vector: V) -> [u32; LANES] {
+fn store(vector: __m256i) -> [u32; LANES] {
     let mut lanes = [0; LANES];
     // SAFETY: the array is as long as the vector; the store needs no alignment.
     unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast(), vector) };
@@ -60,26 +58,26 @@ fn store(vector: V) -> [u32; LANES] {
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn splat(word: u32) -> V {
+fn splat(word: u32) -> __m256i {
     _mm256_set1_epi32(word as i32)
 }
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn add(a: V, b: V) -> V {
+fn add(a: __m256i, b: __m256i) -> __m256i {
     _mm256_add_epi32(a, b)
 }
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn rotate<const LEFT: i32, const RIGHT: i32>(a: V) -> V {
+fn rotate<const LEFT: i32, const RIGHT: i32>(a: __m256i) -> __m256i {
     _mm256_or_si256(_mm256_slli_epi32::<LEFT>(a), _mm256_srli_epi32::<RIGHT>(a))
 }
 
 /// Where b is 1, c, elsewhere d.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn f(b: V, c: V, d: V) -> V {
+fn f(b: __m256i, c: __m256i, d: __m256i) -> __m256i {
     _mm256_xor_si256(d, _mm256_and_si256(b, _mm256_xor_si256(c, d)))
 }
 
@@ -87,19 +85,19 @@ fn f(b: V, c: V, d: V) -> V {
 /// OR, and lets the compiler add the half without b before b is known.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn g(b: V, c: V, d: V) -> V {
+fn g(b: __m256i, c: __m256i, d: __m256i) -> __m256i {
     _mm256_add_epi32(_mm256_and_si256(d, b), _mm256_andnot_si256(d, c))
 }
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn h(b: V, c: V, d: V) -> V {
+fn h(b: __m256i, c: __m256i, d: __m256i) -> __m256i {
     _mm256_xor_si256(b, _mm256_xor_si256(c, d))
 }
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn i(b: V, c: V, d: V) -> V {
+fn i(b: __m256i, c: __m256i, d: __m256i) -> __m256i {
     let not_d = _mm256_xor_si256(d, _mm256_set1_epi32(-1));
     _mm256_xor_si256(c, _mm256_or_si256(b, not_d))
 }

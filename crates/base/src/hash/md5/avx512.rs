@@ -2,12 +2,10 @@
 
 use std::arch::x86_64::*;
 
-type V = __m512i;
-
 /// Messages in a vector.
 pub const LANES: usize = 16;
 
-super::rounds::kernel!("avx512f");
+super::rounds::kernel!("avx512f", __m512i);
 
 /// Word by word: the first of all messages, the second of all, and so on.
 ///
@@ -16,7 +14,7 @@ super::rounds::kernel!("avx512f");
 /// Each pointer is to 64 bytes that can be read.
 #[target_feature(enable = "avx512f")]
 #[inline]
-unsafe fn load(at: &[*const V; LANES], words: &mut [V; 16]) {
+unsafe fn load(at: &[*const __m512i; LANES], words: &mut [__m512i; 16]) {
     // SAFETY: a vector is 64 bytes; the loads need no alignment.
     *words = transposed(&unsafe { at.map(|at| _mm512_loadu_si512(at)) });
 }
@@ -24,7 +22,7 @@ unsafe fn load(at: &[*const V; LANES], words: &mut [V; 16]) {
 /// Rows become columns.
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn transposed(rows: &[V; 16]) -> [V; 16] {
+fn transposed(rows: &[__m512i; 16]) -> [__m512i; 16] {
     // Pairs of rows, word by word; then fours of rows: quad[4 i + j] has, in its quarter q, the
     // column 4 q + j of the rows 4 i to 4 i + 3.
     let mut pair = [_mm512_setzero_si512(); 16];
@@ -55,7 +53,7 @@ fn transposed(rows: &[V; 16]) -> [V; 16] {
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn store(vector: V) -> [u32; LANES] {
+fn store(vector: __m512i) -> [u32; LANES] {
     let mut lanes = [0; LANES];
     // SAFETY: the array is as long as the vector; the store needs no alignment.
     unsafe { _mm512_storeu_si512(lanes.as_mut_ptr().cast(), vector) };
@@ -64,19 +62,19 @@ fn store(vector: V) -> [u32; LANES] {
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn splat(word: u32) -> V {
+fn splat(word: u32) -> __m512i {
     _mm512_set1_epi32(word as i32)
 }
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn add(a: V, b: V) -> V {
+fn add(a: __m512i, b: __m512i) -> __m512i {
     _mm512_add_epi32(a, b)
 }
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn rotate<const LEFT: i32, const RIGHT: i32>(a: V) -> V {
+fn rotate<const LEFT: i32, const RIGHT: i32>(a: __m512i) -> __m512i {
     const { assert!(LEFT + RIGHT == 32) };
     _mm512_rol_epi32::<LEFT>(a)
 }
@@ -90,25 +88,25 @@ const I: i32 = 0x39;
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn f(b: V, c: V, d: V) -> V {
+fn f(b: __m512i, c: __m512i, d: __m512i) -> __m512i {
     _mm512_ternarylogic_epi32::<F>(b, c, d)
 }
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn g(b: V, c: V, d: V) -> V {
+fn g(b: __m512i, c: __m512i, d: __m512i) -> __m512i {
     _mm512_ternarylogic_epi32::<G_>(b, c, d)
 }
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn h(b: V, c: V, d: V) -> V {
+fn h(b: __m512i, c: __m512i, d: __m512i) -> __m512i {
     _mm512_ternarylogic_epi32::<H>(b, c, d)
 }
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn i(b: V, c: V, d: V) -> V {
+fn i(b: __m512i, c: __m512i, d: __m512i) -> __m512i {
     _mm512_ternarylogic_epi32::<I>(b, c, d)
 }
 

@@ -1,7 +1,7 @@
 //! (pure) The 64 steps of MD5, for as many messages as there are lanes: one text for every width of
 //! vector.
 //!
-//! A module that calls [`kernel`] brings its vector `V`, its number of lanes `LANES`, and `load`,
+//! A module that calls [`kernel`] names its vector and brings its number of lanes `LANES`, `load`,
 //! `store`, `splat`, `add`, `rotate`, and the four functions `f`, `g`, `h` and `i` of RFC 1321
 //! section 3.4.
 
@@ -37,7 +37,7 @@ pub fn ending_bytes(rest: usize) -> usize {
 
 /// Defines `digest_each` for the instructions `$features`.
 macro_rules! kernel {
-    ($features:literal) => {
+    ($features:literal, $vector:ident) => {
         use super::rounds::{SINES, START, ending, ending_bytes};
 
         /// The MD5 of `messages`, in `G` vectors side by side: their chains of steps are
@@ -57,7 +57,7 @@ macro_rules! kernel {
             let lengths = messages[0].map(<[u8]>::len);
             // Lanes that are left over hash the last message again.
             let message = |group: usize, lane: usize| messages[last.min(group * LANES + lane)];
-            let mut state: [[V; 4]; G] = [START.map(|word| splat(word)); G];
+            let mut state: [[$vector; 4]; G] = [START.map(|word| splat(word)); G];
             // Filled in place: as results they were copied, at nearly half the cost of the steps.
             let mut words = [[splat(0); 16]; G];
             for part in 0..2 {
@@ -102,7 +102,7 @@ macro_rules! kernel {
         /// One block of 64 bytes of each message.
         #[target_feature(enable = $features)]
         #[inline]
-        fn compress<const G: usize>(state: &mut [[V; 4]; G], words: &[[V; 16]; G]) {
+        fn compress<const G: usize>(state: &mut [[$vector; 4]; G], words: &[[$vector; 16]; G]) {
             let mut now = *state;
             macro_rules! step {
                 ($function:ident, $number:expr, $word:expr, $rotation:literal) => {

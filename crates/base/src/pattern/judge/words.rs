@@ -2,7 +2,7 @@
 
 use super::super::Header;
 use super::block::{CHECKSUM, Identity, SECTOR_BYTES};
-use super::{Again, Evidence, bits};
+use super::{Evidence, RereadOutcome, bits};
 
 /// Whose block it is.
 pub fn place(identity: &Identity) -> String {
@@ -66,12 +66,14 @@ pub fn at_its_own_place(evidence: &Evidence, borne: &Identity, there: bool) -> S
     }
 }
 
-pub fn read_again(again: Again) -> &'static str {
+pub fn read_again(again: RereadOutcome) -> &'static str {
     match again {
-        Again::Unknown => "",
-        Again::Right => "; read again, the right block came: it was misread, not miswritten",
-        Again::Same => "; read again, the same came",
-        Again::Other => "; read again, something else came",
+        RereadOutcome::Unknown => "",
+        RereadOutcome::Right => {
+            "; read again, the right block came: it was misread, not miswritten"
+        }
+        RereadOutcome::Same => "; read again, the same came",
+        RereadOutcome::Other => "; read again, something else came",
     }
 }
 

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 use super::columns::Columns;
 use super::{CHANCE, Judged, Table};
-use crate::stats::fit::Fit;
+use crate::stats::fit::IndicatorModel;
 
 /// Solving a model anew for each combination may take so many multiplications: a tenth of a second.
 const WORK_MAX: usize = 50_000_000;
@@ -99,7 +99,7 @@ pub fn rest(
         let mut left = (0..table.cells.len()).collect::<Vec<_>>();
         left.retain(|cell| cells.binary_search(cell).is_err());
         let rows = left.iter().map(|cell| columns.row(&table.cells[*cell])).collect();
-        let others = Fit::of(rows, columns.fit.columns()).weights(of)?;
+        let others = IndicatorModel::from_rows(rows, columns.fit.columns()).weights(of)?;
         let value = left.iter().zip(&others).map(|(cell, weight)| means[*cell] * weight).sum();
         Some((value, size(&others) / size(weights)))
     };

@@ -2,7 +2,7 @@
 //! factors together.
 
 use super::Factor;
-use crate::stats::fit::Fit;
+use crate::stats::fit::IndicatorModel;
 
 /// A model of more columns takes seconds to solve, and is left out.
 pub const COLUMNS_MAX: usize = 600;
@@ -15,7 +15,7 @@ pub struct Columns<'a> {
     first: Vec<Option<usize>>,
     /// Pairs of factors, each with its first column.
     pairs: Vec<(usize, usize, usize)>,
-    pub fit: Fit,
+    pub fit: IndicatorModel,
 }
 
 impl<'a> Columns<'a> {
@@ -27,7 +27,7 @@ impl<'a> Columns<'a> {
     ) -> Columns<'a> {
         let (first, many) = Columns::places(factors, within);
         let rows = cells.iter().map(|cell| row(factors, &first, &[], cell)).collect();
-        Columns { factors, first, pairs: Vec::new(), fit: Fit::of(rows, many) }
+        Columns { factors, first, pairs: Vec::new(), fit: IndicatorModel::from_rows(rows, many) }
     }
 
     /// All factors and all pairs of them; `None` where that is more than [`COLUMNS_MAX`].
@@ -44,7 +44,7 @@ impl<'a> Columns<'a> {
             return None;
         }
         let rows = cells.iter().map(|cell| row(factors, &first, &pairs, cell)).collect();
-        Some(Columns { factors, first, pairs, fit: Fit::of(rows, many) })
+        Some(Columns { factors, first, pairs, fit: IndicatorModel::from_rows(rows, many) })
     }
 
     fn places(factors: &[Factor], within: &dyn Fn(usize) -> bool) -> (Vec<Option<usize>>, usize) {

@@ -58,13 +58,16 @@ pub fn shares(
         (0..DRAWS).map(|draw| each.iter().map(|of| of[draw]).collect()).collect();
     let alone = terms.iter().zip(&found).map(|(term, value)| {
         let [low, high] = [0.025, 0.975].map(|tail| term.end(tail, &stretches));
-        Part { value: *value, low: low.min(*value), high: high.max(*value) }
+        VarianceShare { value: *value, low: low.min(*value), high: high.max(*value) }
     });
     let all: Vec<[f64; 2]> = stretches.iter().map(|stretch| whole.rest(stretch)).collect();
     let rest = found[terms.len()..].iter().enumerate();
-    let parts: Vec<Part> = alone
-        .chain(rest.map(|(of, value)| Part::of(*value, all.iter().map(|it| it[of]).collect())))
-        .collect();
+    let parts: Vec<VarianceShare> =
+        alone
+            .chain(rest.map(|(of, value)| {
+                VarianceShare::of(*value, all.iter().map(|it| it[of]).collect())
+            }))
+            .collect();
     let mut estimates = (0..terms.len() + 1).map(|place| share(place, &parts));
     for it in effects.iter_mut().filter(|it| it.term.is_some()) {
         it.omega_squared = estimates.next();
@@ -133,24 +136,24 @@ impl Whole<'_> {
 }
 
 /// A part of all variance, with the ends of its 95 % interval.
-struct Part {
+struct VarianceShare {
     value: f64,
     low: f64,
     high: f64,
 }
 
-impl Part {
-    fn of(value: f64, mut drawn: Vec<f64>) -> Part {
+impl VarianceShare {
+    fn of(value: f64, mut drawn: Vec<f64>) -> VarianceShare {
         drawn.sort_by(f64::total_cmp);
         let between = |place: usize| f64::midpoint(drawn[place - 1], drawn[place]);
         let (low, high) = (between(DRAWS / 40), between(DRAWS - DRAWS / 40));
-        Part { value, low: low.min(value), high: high.max(value) }
+        VarianceShare { value, low: low.min(value), high: high.max(value) }
     }
 }
 
 /// One part's share of all. The rest is a sum, of which each end is as far from it as the ends of
 /// all its parts make it together; the logarithm of the ratio of both likewise.
-fn share(place: usize, parts: &[Part]) -> Estimate {
+fn share(place: usize, parts: &[VarianceShare]) -> Estimate {
     let others = || parts.iter().enumerate().filter(|(other, _)| *other != place);
     let rest: f64 = others().map(|(_, part)| part.value).sum();
     let below: f64 = others().map(|(_, part)| (part.value - part.low).powi(2)).sum();

@@ -12,8 +12,8 @@
 //! Science, technical communication 35 (1937); Montgomery, "Design and Analysis of Experiments",
 //! section 6.5 (a single replicate).
 
-use super::{Left, Strata, Stratum, members};
-use crate::stats::fit::Fit;
+use super::{ResidualSquares, Strata, Stratum, members};
+use crate::stats::fit::IndicatorModel;
 
 /// Of fewer degrees of freedom nothing is concluded: with 2, one error in twenty is 4 deviations.
 pub const FREEDOM_MIN: f64 = 3.0;
@@ -34,9 +34,9 @@ impl Strata {
             return false;
         }
         let whole = std::iter::once(None).chain(self.plots.iter().map(Some));
-        let mut levels: Vec<Left> =
+        let mut levels: Vec<ResidualSquares> =
             whole.map(|plots| self.beyond(rows, columns, plots.map(Vec::as_slice))).collect();
-        levels.push(Left::nothing(self.plots.len() + 1));
+        levels.push(ResidualSquares::nothing(self.plots.len() + 1));
         let strata: Vec<Stratum> =
             levels.windows(2).map(|two| Stratum::between(&two[0], &two[1])).collect();
         if strata.iter().all(|stratum| stratum.freedom < FREEDOM_MIN - 0.5) {
@@ -48,14 +48,19 @@ impl Strata {
     }
 
     /// What is left once the model and the means of plots of one size were taken out.
-    fn beyond(&self, rows: &[Vec<usize>], columns: usize, plots: Option<&[usize]>) -> Left {
+    fn beyond(
+        &self,
+        rows: &[Vec<usize>],
+        columns: usize,
+        plots: Option<&[usize]>,
+    ) -> ResidualSquares {
         let row = |(number, it): (usize, &super::Observation)| {
             let plot = plots.map(|plots| columns + plots[number]);
             rows[it.cell].iter().copied().chain(plot).collect()
         };
         let of = self.observations.iter().enumerate().map(row).collect();
         let many = plots.and_then(|plots| plots.iter().max()).map_or(0, |last| last + 1);
-        let fit = Fit::of(of, columns + many);
+        let fit = IndicatorModel::from_rows(of, columns + many);
         let values: Vec<(usize, f64)> =
             self.observations.iter().map(|it| it.value).enumerate().collect();
         let held = |plots: &Vec<usize>| {
@@ -68,6 +73,6 @@ impl Strata {
         };
         let mut holds: Vec<f64> = self.plots.iter().map(held).collect();
         holds.push(fit.freedom());
-        Left { squares: fit.squares_left(&values), freedom: fit.freedom(), holds }
+        ResidualSquares { squares: fit.squares_left(&values), freedom: fit.freedom(), holds }
     }
 }

@@ -11,7 +11,7 @@ use super::protocol::{Message, Outcome, Spec, Start};
 use super::server;
 use experiment::measurement::programs::{Output, Run, ServerCpuTime};
 use experiment::measurement::{Amount, Note, Programs, Stream, Window};
-use facts::counters::series::{Column, Kind, Series};
+use facts::counters::series::{Column, ColumnKind, Series};
 use host::sys::held::{self, Gate};
 use host::sys::input::WORKER_LINE;
 use host::sys::tree::Moved;
@@ -115,11 +115,14 @@ impl<'a> Trial<'a> {
         let extracts = spec.extract.iter().map(|text| extract::parse(text));
         let extracts =
             extracts.collect::<Result<_, _>>().map_err(|wrong| End::Failed(wrong.why))?;
-        let column =
-            |name: &str| Column { name: name.to_owned(), kind: Kind::Counter, values: Vec::new() };
+        let column = |name: &str| Column {
+            name: name.to_owned(),
+            kind: ColumnKind::Counter,
+            values: Vec::new(),
+        };
         let mut columns: Vec<Column> =
             ["read_bytes", "read_ops", "write_bytes", "write_ops"].map(column).into();
-        columns.push(Column { kind: Kind::Gauge, ..column("stopped") });
+        columns.push(Column { kind: ColumnKind::Gauge, ..column("stopped") });
         let load = Series { source: "load".to_owned(), at_ns: Vec::new(), columns };
         let programs =
             Programs { memory_floor_bytes: held::own_peak_bytes(), ..Programs::default() };

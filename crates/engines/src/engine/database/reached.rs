@@ -66,7 +66,7 @@ pub fn flushes(counters: &[Series], disks: &[String]) -> Option<u64> {
 mod tests {
     use super::*;
     use experiment::measurement::Evidence;
-    use facts::counters::series::{Column, Kind};
+    use facts::counters::series::{Column, ColumnKind};
 
     fn commits(count: u64, clients: u64) -> Commits {
         Commits { count, clients, bytes_each: SECTOR_BYTES }
@@ -75,7 +75,7 @@ mod tests {
     fn trial(written: Option<u64>, flushes: u64) -> Measurement {
         let column = |name: &str, last: u64| Column {
             name: name.to_owned(),
-            kind: Kind::Counter,
+            kind: ColumnKind::Counter,
             values: vec![70, 70 + last / 2, 70 + last],
         };
         let columns = vec![column("sda.write_ops", 3), column("sda.flush_ops", flushes)];

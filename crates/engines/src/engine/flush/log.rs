@@ -132,7 +132,7 @@ impl Line {
 }
 
 fn sum(body: &str) -> u32 {
-    let [a, b, c, d, ..] = Checksum::Crc32c.of([body.as_bytes(), &[]]);
+    let [a, b, c, d, ..] = Checksum::Crc32c.digest([body.as_bytes(), &[]]);
     u32::from_le_bytes([a, b, c, d])
 }
 

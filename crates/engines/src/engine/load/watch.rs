@@ -12,7 +12,7 @@ use crate::engine::Error;
 use base::stats::{sequential, settled};
 use base::value::Stop;
 use experiment::measurement::{Amount, Window, course, latency};
-use facts::counters::series::{Column, Kind, Series};
+use facts::counters::series::{Column, ColumnKind, Series};
 use host::sys::clock::{monotonic_ns, unix_ns};
 
 const SAMPLE_NS: u64 = 100_000_000;
@@ -127,8 +127,11 @@ impl Watch<'_> {
     fn release(shared: &Shared, rules: Rules) -> Watch<'_> {
         let timed = shared.pauses.then_some(course::TIMED);
         let columns = &COLUMNS[..counters(&rules)];
-        let column =
-            |name: &str| Column { name: name.to_owned(), kind: Kind::Counter, values: vec![] };
+        let column = |name: &str| Column {
+            name: name.to_owned(),
+            kind: ColumnKind::Counter,
+            values: vec![],
+        };
         let load = Series {
             source: "load".to_owned(),
             at_ns: Vec::new(),

@@ -111,12 +111,12 @@ fn shifted(one: Stream, later_ns: i64) -> Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use facts::counters::series::{Column, Kind};
+    use facts::counters::series::{Column, ColumnKind};
 
     fn series(columns: &[(&str, &[u64])]) -> Series {
         let column = |(name, values): &(&str, &[u64])| Column {
             name: (*name).to_owned(),
-            kind: Kind::Counter,
+            kind: ColumnKind::Counter,
             values: values.to_vec(),
         };
         let at_ns = (0..columns[0].1.len() as i64).map(|row| 100 * row).collect();

@@ -15,7 +15,7 @@ use crate::engine::load::protocol::{Failure, Message, Prepared};
 use crate::engine::load::talk::{self, Stopped, Talk};
 use crate::engine::load::watch::{self, Rules, Watched};
 use experiment::measurement::steady::READ_ROUND_NS;
-use facts::counters::series::{Column, Kind, Series};
+use facts::counters::series::{Column, ColumnKind, Series};
 use host::sys::clock::monotonic_ns;
 
 const SAMPLE: Duration = Duration::from_millis(100);
@@ -44,7 +44,7 @@ pub trait Ends: Send + Sync + 'static {
     /// With what failed.
     fn receive(&self, index: usize) -> Result<Self::Yield, Broken>;
     /// The name of what is sampled beside them, and its columns.
-    fn columns(&self) -> (&'static str, Vec<(String, Kind)>);
+    fn columns(&self) -> (&'static str, Vec<(String, ColumnKind)>);
     /// One row, in the order of the columns.
     fn row(&self) -> Vec<u64>;
 }

@@ -27,7 +27,7 @@ use super::{files, ring, watch};
 use crate::engine::load::control::{Event, Phase, Shared};
 use crate::engine::load::protocol::Failure;
 use experiment::measurement::{Note, network};
-use facts::counters::series::Kind;
+use facts::counters::series::ColumnKind;
 use host::sys::clock::monotonic_ns;
 
 /// The receiver asks for so many bytes at once, or for a message when that is more.
@@ -306,7 +306,7 @@ impl Ends for Work {
         receive(self, index)
     }
 
-    fn columns(&self) -> (&'static str, Vec<(String, Kind)>) {
+    fn columns(&self) -> (&'static str, Vec<(String, ColumnKind)>) {
         let columns = network::COLUMNS.iter().map(|(name, kind)| ((*name).to_owned(), *kind));
         (network::SOURCE, columns.chain(self.job.columns_of_both()).collect())
     }

@@ -31,7 +31,7 @@ use crate::engine::load::room;
 use crate::engine::load::talk::{Conducted, Talk};
 use base::value;
 use experiment::measurement::{Note, datagrams};
-use facts::counters::series::Kind;
+use facts::counters::series::ColumnKind;
 use host::sys::Host;
 use host::sys::clock::{monotonic_ns, sleep_until, unix_ns};
 
@@ -204,14 +204,14 @@ impl Ends for Work {
         got
     }
 
-    fn columns(&self) -> (&'static str, Vec<(String, Kind)>) {
-        let mut columns: Vec<(String, Kind)> =
+    fn columns(&self) -> (&'static str, Vec<(String, ColumnKind)>) {
+        let mut columns: Vec<(String, ColumnKind)> =
             datagrams::COLUMNS.iter().map(|(name, kind)| ((*name).to_owned(), *kind)).collect();
         if !self.datagrams.coalesced {
-            columns.push((datagrams::SOCKET_DROPPED.to_owned(), Kind::Counter));
+            columns.push((datagrams::SOCKET_DROPPED.to_owned(), ColumnKind::Counter));
         }
         for link in 1..=self.links() {
-            columns.push((datagrams::of_link(link), Kind::Counter));
+            columns.push((datagrams::of_link(link), ColumnKind::Counter));
         }
         columns.extend(self.job.columns_of_both());
         (datagrams::SOURCE, columns)

@@ -8,13 +8,13 @@ use super::socket::{self, Info};
 use super::work::{Count, Work};
 use crate::engine::load::control::Shared;
 use experiment::measurement::network;
-use facts::counters::series::Kind;
+use facts::counters::series::ColumnKind;
 
 impl Job {
     /// More columns of a trial that sends both ways at once.
-    pub fn columns_of_both(&self) -> impl Iterator<Item = (String, Kind)> {
+    pub fn columns_of_both(&self) -> impl Iterator<Item = (String, ColumnKind)> {
         let names = [network::OUTGOING, network::INCOMING];
-        names.into_iter().filter(|_| self.both).map(|name| (name.to_owned(), Kind::Counter))
+        names.into_iter().filter(|_| self.both).map(|name| (name.to_owned(), ColumnKind::Counter))
     }
 
     /// Their values: what arrived at the peer, and here. Of two machines each has cells for what it

@@ -13,7 +13,7 @@ use base::stats::draws::Draws;
 use base::stats::settled;
 use experiment::measurement::{Amount, Window, latency, latency_histogram, steady};
 use experiment::progress::Progress;
-use facts::counters::series::{Column, Kind, Series};
+use facts::counters::series::{Column, ColumnKind, Series};
 
 /// Length of a tick, s.
 const TICK_S: f64 = 0.01;
@@ -449,8 +449,11 @@ impl<'a> Run<'a> {
 
 fn empty_load() -> Series {
     let names = ["read_bytes", "read_ops", "write_bytes", "write_ops"];
-    let column =
-        |name: &str| Column { name: name.to_owned(), kind: Kind::Counter, values: Vec::new() };
+    let column = |name: &str| Column {
+        name: name.to_owned(),
+        kind: ColumnKind::Counter,
+        values: Vec::new(),
+    };
     Series {
         source: "load".to_owned(),
         at_ns: Vec::new(),

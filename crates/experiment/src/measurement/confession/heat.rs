@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use crate::knob::Settings;
     use crate::measurement::confession::confessions;
-    use facts::counters::series::{Column, Kind};
+    use facts::counters::series::{Column, ColumnKind};
 
     const ZERO: u64 = ZERO_CELSIUS_MILLIKELVIN;
 
@@ -238,7 +238,11 @@ mod tests {
     fn two_rows(source: &str, columns: &[(&str, u64, u64)]) -> Series {
         let columns = columns.iter().map(|(name, first, last)| Column {
             name: (*name).to_owned(),
-            kind: if name.ends_with("_millikelvin") { Kind::Gauge } else { Kind::Counter },
+            kind: if name.ends_with("_millikelvin") {
+                ColumnKind::Gauge
+            } else {
+                ColumnKind::Counter
+            },
             values: vec![*first, *last],
         });
         let columns = columns.collect();

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use crate::measurement::evidence::NfsServerEvidence;
     use crate::measurement::{Amount, Evidence, Measurement, Outcome, Record};
-    use facts::counters::series::{Column, Kind, Series};
+    use facts::counters::series::{Column, ColumnKind, Series};
 
     /// Samples of a connection lie so far apart, ns: 17 of them in the four seconds of a scene.
     const SAMPLE_NS: i64 = 250_000_000;
@@ -161,7 +161,7 @@ mod tests {
             let full = (share * 17.0).round() as usize;
             let values = (0..17).map(|sample| if sample < full { 65_536 } else { 0 }).collect();
             let name = format!("{end}.send_queue_bytes");
-            let columns = vec![Column { name, kind: Kind::Gauge, values }];
+            let columns = vec![Column { name, kind: ColumnKind::Gauge, values }];
             measurement.counters.push(Series { source: CONNECTIONS.into(), at_ns, columns });
         }
 

@@ -9,7 +9,7 @@ use crate::measurement::{
 use crate::plan::Trial;
 use base::value::Value;
 use facts::counters::bounds::{Bound, Bounded};
-use facts::counters::series::{Column, Kind, Series};
+use facts::counters::series::{Column, ColumnKind, Series};
 use facts::inventory::Ceiling;
 
 const SECOND: u64 = 1_000_000_000;
@@ -91,7 +91,7 @@ fn series(source: &str, columns: &[(String, f64)]) -> Series {
     let at_ns = (0..rows as i64).map(|row| (row - 1) * SECOND as i64).collect();
     let column = |(name, per_s): &(String, f64)| {
         let values = (0..rows).map(|row| 1000 + (row as f64 * per_s) as u64).collect();
-        Column { name: name.clone(), kind: Kind::Counter, values }
+        Column { name: name.clone(), kind: ColumnKind::Counter, values }
     };
     Series { source: source.into(), at_ns, columns: columns.iter().map(column).collect() }
 }

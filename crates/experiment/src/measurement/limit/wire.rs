@@ -220,7 +220,7 @@ mod tests {
     use crate::knob::Settings;
     use crate::measurement::{Amount, Evidence, Measurement, Outcome, Record, Stream, Window};
     use crate::plan::Trial;
-    use facts::counters::series::{Column, Kind, Series};
+    use facts::counters::series::{Column, ColumnKind, Series};
     use facts::inventory::Ceiling;
 
     const SECOND: u64 = 1_000_000_000;
@@ -254,11 +254,11 @@ mod tests {
         peer: None,
     };
 
-    fn series(source: &str, columns: &[(&str, Kind, f64)]) -> Series {
-        let column = |(name, kind, value): &(&str, Kind, f64)| {
+    fn series(source: &str, columns: &[(&str, ColumnKind, f64)]) -> Series {
+        let column = |(name, kind, value): &(&str, ColumnKind, f64)| {
             let at = |row: u64| match kind {
-                Kind::Counter => (row as f64 * value) as u64,
-                Kind::Gauge => *value as u64,
+                ColumnKind::Counter => (row as f64 * value) as u64,
+                ColumnKind::Gauge => *value as u64,
             };
             Column { name: (*name).to_owned(), kind: *kind, values: (0..7).map(at).collect() }
         };
@@ -268,7 +268,7 @@ mod tests {
 
     impl Scene {
         fn limits(&self) -> Limits {
-            let (gauge, counter) = (Kind::Gauge, Kind::Counter);
+            let (gauge, counter) = (ColumnKind::Gauge, ColumnKind::Counter);
             let tcp = series(
                 SOURCE,
                 &[

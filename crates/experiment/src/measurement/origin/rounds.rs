@@ -204,7 +204,7 @@ mod tests {
     use super::super::tests::{judge, with};
     use super::super::{Origin, Verdict};
     use crate::measurement::{Amount, Measurement};
-    use ::facts::counters::series::{Column, Kind, Series};
+    use ::facts::counters::series::{Column, ColumnKind, Series};
     use base::stats::testing::{Random, seeds};
 
     const SLOT_NS: i64 = 100_000_000;
@@ -229,7 +229,7 @@ mod tests {
         trial.load = Series {
             source: "load".into(),
             at_ns: (0..values.len() as i64).map(|slot| slot * SLOT_NS).collect(),
-            columns: vec![Column { name: "read_bytes".into(), kind: Kind::Counter, values }],
+            columns: vec![Column { name: "read_bytes".into(), kind: ColumnKind::Counter, values }],
         };
         trial
     }
@@ -320,7 +320,7 @@ mod tests {
         let at_ns = (0..values.len() as i64).map(|slot| slot * SLOT_NS).collect();
         let column = |what: &str, values| Column {
             name: format!("sda1.{what}"),
-            kind: Kind::Counter,
+            kind: ColumnKind::Counter,
             values,
         };
         let still = vec![0; values.len()];
@@ -383,7 +383,7 @@ mod tests {
             let rows = trial.load.at_ns.clone();
             let column = |what: &str, by: u64| Column {
                 name: format!("sda1.{what}"),
-                kind: Kind::Counter,
+                kind: ColumnKind::Counter,
                 values: (0..rows.len() as u64).map(|row| row * by).collect(),
             };
             let columns = vec![column("read_bytes", 10_000_000), column("write_bytes", 0)];
@@ -413,7 +413,7 @@ mod tests {
             let moved = |row: i64| (row * 5_900_000 + if row > 0 { ahead } else { 0 }) as u64;
             let column = |what: &str, values| Column {
                 name: format!("sda1.{what}"),
-                kind: Kind::Counter,
+                kind: ColumnKind::Counter,
                 values,
             };
             let read = column("read_bytes", (0..at_ns.len() as i64).map(moved).collect());

@@ -4,7 +4,7 @@ use super::testing::*;
 use super::*;
 use crate::measurement::figures::{figures, rate};
 use crate::measurement::{Durable, Record, judge};
-use facts::counters::series::{Column, Kind, Series};
+use facts::counters::series::{Column, ColumnKind, Series};
 
 fn notes(record: &Record) -> Vec<String> {
     judge::notes(record).iter().map(|note| format!("{}: {}", note.kind, note.text)).collect()
@@ -100,7 +100,7 @@ fn a_trial_without_a_rate_says_why() {
     let stood = with(trial("1", (100, 200), 1, 2, 201), |it| {
         let column = |name: &str, values: [u64; 3]| Column {
             name: name.into(),
-            kind: Kind::Counter,
+            kind: ColumnKind::Counter,
             values: values.to_vec(),
         };
         it.load = Series {
@@ -168,7 +168,7 @@ fn after_a_burst(done_as: impl Fn(u64) -> Amount, columns: [&str; 2]) -> Record 
         let slots: Vec<u64> = (0..=18).map(|slot| slot * 100).collect();
         let column = |name: &str, each: u64| Column {
             name: name.into(),
-            kind: Kind::Counter,
+            kind: ColumnKind::Counter,
             values: slots.iter().map(|ms| done(*ms) * each).collect(),
         };
         it.load = Series {

@@ -4,7 +4,7 @@ use super::*;
 use crate::measurement::figures::{figures, rate};
 use crate::measurement::steady::{Steady, steady};
 use crate::measurement::{Amount, Durable, Outcome, Programs, Record, Window};
-use facts::counters::series::{Column, Kind};
+use facts::counters::series::{Column, ColumnKind};
 
 const SECOND: i64 = 1_000_000_000;
 const STEP: i64 = 100_000_000;
@@ -91,7 +91,7 @@ impl Plant {
         let load = Series {
             source: "load".into(),
             at_ns: load_at,
-            columns: vec![column("read_bytes", Kind::Counter, bytes)],
+            columns: vec![column("read_bytes", ColumnKind::Counter, bytes)],
         };
         let mut at_ns = self.times(-1 - draw(&mut seed, STEP as u64) as i64, self.own, &mut seed);
         // From a quarter of a processor to four.
@@ -111,27 +111,27 @@ impl Plant {
         let process = vec![
             column(
                 "cpu_ns",
-                Kind::Counter,
+                ColumnKind::Counter,
                 each(&|at| Plant::ran(at, streams) as u64 / 4 * quarters),
             ),
-            column("major_faults", Kind::Counter, each(&|_| 3)),
-            column("stopped", Kind::Gauge, gauge(How::Signal)),
-            column("frozen", Kind::Gauge, gauge(How::Frozen)),
-            column("wait_ns", Kind::Counter, each(&|at| waited(at, self.load))),
+            column("major_faults", ColumnKind::Counter, each(&|_| 3)),
+            column("stopped", ColumnKind::Gauge, gauge(How::Signal)),
+            column("frozen", ColumnKind::Gauge, gauge(How::Frozen)),
+            column("wait_ns", ColumnKind::Counter, each(&|at| waited(at, self.load))),
         ];
         let by = |at: i64, (from, by): (i64, u64)| if at >= from { by } else { 0 };
         let wall = 1_700_000_000_000_000_000;
         let generator = vec![
-            column("counting_wait_ns", Kind::Counter, each(&|at| waited(at, self.own))),
-            column("suspended_ns", Kind::Counter, each(&|at| 77 + by(at, self.slept))),
+            column("counting_wait_ns", ColumnKind::Counter, each(&|at| waited(at, self.own))),
+            column("suspended_ns", ColumnKind::Counter, each(&|at| 77 + by(at, self.slept))),
             column(
                 "wall_offset_ns",
-                Kind::Gauge,
+                ColumnKind::Gauge,
                 each(&|at| wall + by(at, self.slept) + by(at, self.set)),
             ),
         ];
         let idle = each(&|at| (at + STEP) as u64);
-        let stat = vec![column("cpu0.idle_ns", Kind::Counter, idle)];
+        let stat = vec![column("cpu0.idle_ns", ColumnKind::Counter, idle)];
         let source =
             |name: &str, columns| Series { source: name.into(), at_ns: at_ns.clone(), columns };
         let (end_ns, done) = (self.length as u64, moved(self.length));
@@ -279,7 +279,7 @@ fn programs_that_were_stopped_are_noticed_in_the_rows_of_who_times_them() {
     assert_eq!(kinds(&measured), [""; 0]);
     let rows = measured.load.at_ns.iter();
     let values = rows.map(|at| u64::from((2 * SECOND..4 * SECOND).contains(at))).collect();
-    measured.load.columns.push(Column { name: "stopped".into(), kind: Kind::Gauge, values });
+    measured.load.columns.push(Column { name: "stopped".into(), kind: ColumnKind::Gauge, values });
     let notes = notes(&measured);
     assert!(notes[0].text.starts_with("Programs of the load stood still for"), "{notes:?}");
     let mut watcher = Plant { load: Some((2 * SECOND, 4 * SECOND)), ..even(6 * SECOND) }.measured();

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::inventory::{Device, Kind};
+use crate::inventory::{Device, DeviceKind};
 
 /// A whole disk; what every block device has is in the [`Device`] of the same name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -135,5 +135,5 @@ pub fn is_drive(device: &Device) -> bool {
         .name
         .strip_prefix("sr")
         .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
-    device.kind == Kind::Disk && !made.contains(&device.transport.as_str()) && !optical
+    device.kind == DeviceKind::Disk && !made.contains(&device.transport.as_str()) && !optical
 }

@@ -132,7 +132,7 @@ fn family<'b>(point: &CellLimits, points: &'b [CellLimits]) -> Vec<&'b CellLimit
 /// How likely it were that one gets so much more than another, if it did not: by the scatter of
 /// their replicates. Of single runs, whether it is far more.
 fn chance_of_growth(more: &CellLimits, than: &CellLimits) -> f64 {
-    let Some(ratio) = RatioOfMeans::of(&more.rates, &than.rates) else { return 1.0 };
+    let Some(ratio) = RatioOfMeans::from_samples(&more.rates, &than.rates) else { return 1.0 };
     let far = more.bytes_per_s >= ALONE * than.bytes_per_s;
     ratio.chance_above(1.0).unwrap_or(if far { SURE } else { 1.0 })
 }
@@ -187,7 +187,7 @@ fn growth<'b>(point: &CellLimits, points: &'b [CellLimits]) -> Growth<'b> {
 fn against_fewest<'b>(point: &CellLimits, fewest: &'b CellLimits) -> Growth<'b> {
     let flight = point.in_flight / fewest.in_flight;
     let share = point.bytes_per_s / fewest.bytes_per_s.max(1.0) / flight;
-    let ratio = RatioOfMeans::of(&point.rates, &fewest.rates);
+    let ratio = RatioOfMeans::from_samples(&point.rates, &fewest.rates);
     let ends = ratio.and_then(|ratio| ratio.estimate().interval);
     // Each is said where the interval leaves out the other.
     let (least, most) = match ends {

@@ -334,7 +334,7 @@ impl Design<'_> {
         let all: Vec<&SharedLoad> = loads.iter().collect();
         let of_each: Vec<Vec<SetUp>> = all.iter().map(|load| self.of(&[load])).collect();
         let (counts, set_ups) = (self.counts(), self.of(&all));
-        let crossed = Crossed::of(&counts, &set_ups);
+        let crossed = Crossed::from_set_ups(&counts, &set_ups);
         let mut effects = Vec::new();
         for (factor, &knob) in self.by.iter().enumerate() {
             for level in 1..counts[factor] {
@@ -345,7 +345,7 @@ impl Design<'_> {
                 };
                 let (low, high) = limits(threshold);
                 let one = |set_ups: &Vec<SetUp>| {
-                    let found = Crossed::of(&counts, set_ups).beside(factor, level, 0)?;
+                    let found = Crossed::from_set_ups(&counts, set_ups).beside(factor, level, 0)?;
                     Some(found.by_repeats.estimate().value)
                 };
                 effects.push(Share {
@@ -410,7 +410,7 @@ impl Design<'_> {
         let set_up = |levels: &Vec<usize>| SetUp { levels: levels.clone(), repeats: vec![0.0] };
         let set_ups: Vec<SetUp> = self.cells.iter().map(set_up).collect();
         let counts = self.counts();
-        let crossed = Crossed::of(&counts, &set_ups);
+        let crossed = Crossed::from_set_ups(&counts, &set_ups);
         let named = |levels: Vec<usize>| -> Vec<Value> {
             levels.iter().zip(self.levels).map(|(level, of)| of[*level].clone()).collect()
         };

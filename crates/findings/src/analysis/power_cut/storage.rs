@@ -10,7 +10,7 @@ use experiment::knob::{self, Settings};
 use experiment::measurement::figures::rate;
 use experiment::measurement::{Evidence, Record};
 use facts::inventory::server::Server;
-use facts::inventory::{Device, Kind, Matter, OnPool, Target, leaves};
+use facts::inventory::{Device, DeviceKind, Matter, OnPool, Target, leaves};
 
 /// How often file systems commit by themselves unless told otherwise, s: ext4(5), btrfs(5), and the
 /// kernel's Documentation/admin-guide/xfs.rst (xfssyncd_centisecs) and filesystems/f2fs.rst.
@@ -284,7 +284,7 @@ fn cut_off(devices: &[Device], on: &[String], disk: &str) -> Option<String> {
         let Some(device) = find(&name) else { continue };
         let through =
             device.write_cache.as_deref().and_then(cache) == Some(WriteCacheMode::Through);
-        if device.kind != Kind::Partition && through && lies_on(device) {
+        if device.kind != DeviceKind::Partition && through && lies_on(device) {
             return Some(name);
         }
         next.extend(device.below.iter().cloned());

@@ -6,7 +6,7 @@ use super::*;
 use experiment::measurement::limit::testing::Scene;
 use experiment::measurement::{Amount, Durable, Integrity, Note, Outcome, Verified};
 use facts::inventory::server::{Drive, Health, Server, Setting, Usage};
-use facts::inventory::{Device, Kind, OnPool, Target};
+use facts::inventory::{Device, DeviceKind, OnPool, Target};
 
 /// What lies below the files of a scene.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ impl Default for Below {
 
 impl Below {
     fn device(&self) -> Device {
-        let mut device = Device::bare("sda", Kind::Disk);
+        let mut device = Device::bare("sda", DeviceKind::Disk);
         device.transport = self.transport.to_owned();
         device.rotational = Some(self.rotational);
         device.write_cache = self.kernel.map(str::to_owned);

@@ -9,7 +9,7 @@ use experiment::knob::{self, Settings};
 use experiment::measurement::Outcome;
 use experiment::measurement::limit::testing::Scene;
 use experiment::published;
-use facts::counters::series::{Column, Kind, Series};
+use facts::counters::series::{Column, ColumnKind, Series};
 use facts::inventory::server::Slot;
 use host::inventory::recording::Recording;
 use host::inventory::server::server;
@@ -202,7 +202,7 @@ fn sent(interface: &str, peer: &str) -> Vec<Record> {
         let Outcome::Done(of) = &mut record.outcome else { panic!("done") };
         let column = |name: &str, per_s: f64| Column {
             name: format!("{name}.sent_bytes"),
-            kind: Kind::Counter,
+            kind: ColumnKind::Counter,
             values: (0..7).map(|second| (f64::from(second) * per_s) as u64).collect(),
         };
         of.counters = vec![Series {

@@ -8,7 +8,7 @@ use engines::engine::testing::{campaign, settings as simulated};
 use experiment::knob::testing::settings;
 use experiment::measurement::{Amount, Measurement, Outcome, Window};
 use experiment::plan::Trial as Planned;
-use facts::counters::series::{Column, Kind, Series};
+use facts::counters::series::{Column, ColumnKind, Series};
 
 /// Trial `number` of a load that moved so many bytes in each tenth of a second.
 fn record(number: u32, access: &str, rates: &[f64]) -> Record {
@@ -23,7 +23,7 @@ fn record(number: u32, access: &str, rates: &[f64]) -> Record {
     let done = Amount { read_bytes: read, write_bytes: write, read_ops: 9, ..Amount::default() };
     let name = if writes { "write_bytes" } else { "read_bytes" };
     let at_ns = (0..values.len() as i64).map(|tenth| tenth * 100_000_000).collect();
-    let columns = vec![Column { name: name.into(), kind: Kind::Counter, values }];
+    let columns = vec![Column { name: name.into(), kind: ColumnKind::Counter, values }];
     let end_ns = rates.len() as u64 * 100_000_000;
     let measurement = Measurement {
         window: Some(Window { start_ns: 0, end_ns, done }),

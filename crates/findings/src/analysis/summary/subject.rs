@@ -4,7 +4,7 @@ use base::value::{bytes, duration};
 use experiment::campaign::Campaign;
 use experiment::measurement::Record;
 use facts::bare;
-use facts::inventory::{Device, Kind, Target};
+use facts::inventory::{Device, DeviceKind, Target};
 
 /// `/srv on vm: 256 GiB virtio disk, ext4`; of what is no directory, the plan and the machine.
 pub fn subject(campaign: &Campaign) -> String {
@@ -89,7 +89,7 @@ fn one(disk: &Device) -> String {
 
 fn kind(disk: &Device) -> &str {
     match disk.kind {
-        Kind::Stacked => disk.layout.as_deref().unwrap_or("stacked"),
+        DeviceKind::Stacked => disk.layout.as_deref().unwrap_or("stacked"),
         _ if disk.backing.is_some() => "loop",
         _ => disk.transport.as_str(),
     }

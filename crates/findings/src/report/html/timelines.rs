@@ -354,7 +354,7 @@ fn ends(series: &Series, rows: &[usize]) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::report::fixture;
-    use facts::counters::series::{Column, Kind};
+    use facts::counters::series::{Column, ColumnKind};
 
     #[test]
     fn thinning_keeps_the_totals() {
@@ -362,7 +362,7 @@ mod tests {
         let series = Series {
             source: "load".into(),
             at_ns: (0..1001).map(|row| row * 100_000_000).collect(),
-            columns: vec![Column { name: "x".into(), kind: Kind::Counter, values }],
+            columns: vec![Column { name: "x".into(), kind: ColumnKind::Counter, values }],
         };
         let line = rate(&series, "x", 50, 1.0, "throughput", "x").unwrap();
         assert_eq!(line.t.len(), 50);
@@ -408,7 +408,7 @@ mod tests {
     fn cpu_kinds_are_shares_of_all_processors() {
         let column = |name: &str, values: &[u64]| Column {
             name: name.into(),
-            kind: Kind::Counter,
+            kind: ColumnKind::Counter,
             values: values.to_vec(),
         };
         let stat = Series {

@@ -1,7 +1,7 @@
 //! Pools with one fault each.
 
 use super::*;
-use facts::inventory::Kind;
+use facts::inventory::DeviceKind;
 use facts::inventory::server::Zfs;
 use facts::inventory::server::zfs::{ArcState, ArcUsage, DedupTable, PoolUsage, VdevLeaf};
 
@@ -74,11 +74,11 @@ fn a_dataset_that_lies_about_safety_is_told_once_with_those_below_it() {
 #[test]
 fn an_ashift_below_the_sectors_of_the_disks_is_told_and_one_that_fits_is_not() {
     let disk = |name: &str, sector: u64| {
-        let mut device = Device::bare(name, Kind::Disk);
+        let mut device = Device::bare(name, DeviceKind::Disk);
         device.physical_block_bytes = Some(sector);
         device
     };
-    let mut part = Device::bare("sda1", Kind::Partition);
+    let mut part = Device::bare("sda1", DeviceKind::Partition);
     part.below = vec!["sda".to_owned()];
     let server = |shift, sector| {
         let vdevs = vec![Vdev { ashift: shift, ..vdev("disk", Role::Data, &["sda1"]) }];
@@ -112,7 +112,7 @@ fn a_pool_that_one_device_takes_with_it_is_told_unless_something_below_has_copie
     guest.machine.virtual_machine = Some(true);
     assert_eq!(no_redundancy(&guest), []);
     let mut on_md = of(vec![vdev("disk", Role::Data, &["md0"])]);
-    on_md.devices = vec![Device::bare("md0", Kind::Stacked)];
+    on_md.devices = vec![Device::bare("md0", DeviceKind::Stacked)];
     on_md.arrays =
         vec![facts::inventory::server::Array { name: "md0".to_owned(), ..Default::default() }];
     assert_eq!(no_redundancy(&on_md), []);

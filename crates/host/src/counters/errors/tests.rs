@@ -154,7 +154,7 @@ fn what_drives_say_themselves_is_read_as_for_the_inventory() {
     let host = machine.host();
     let mut targets = target(&["sda"]);
     targets[0].devices[0].transport = "sata".into();
-    targets[0].devices[0].kind = facts::inventory::Kind::Disk;
+    targets[0].devices[0].kind = facts::inventory::DeviceKind::Disk;
     let before = Before::read(&host, &targets);
     host.write("/.brickyard/smartctl/sda.json", &smart(5)).unwrap();
     let (counted, uncounted) = before.and_after();

@@ -4,7 +4,7 @@
 use super::*;
 use crate::inventory::device::walk;
 use crate::inventory::recording::Recording;
-use facts::inventory::{Kind, Matter, leaves};
+use facts::inventory::{DeviceKind, Matter, leaves};
 
 /// A device, by what /sys has of it: `dm-3 254:3 vg-lv LVM-1 dm-5 dm-6`; others have no name and
 /// no UUID.
@@ -125,7 +125,7 @@ fn the_cache_of_bcache_is_the_device_that_is_cut_into_buckets() {
     let mode = "/sys/class/block/bcache0/bcache/cache_mode = writethrough [writeback] none\n";
     let found = bcache(&format!("{mode}/sys/class/block/ubdb/bcache/nbuckets = 2048\n"));
     assert_eq!(told(&found), "bcache writeback ubdb ");
-    assert_eq!((found.kind, found.transport.as_str()), (Kind::Stacked, "bcache"));
+    assert_eq!((found.kind, found.transport.as_str()), (DeviceKind::Stacked, "bcache"));
     let text = found.to_string();
     assert!(text.starts_with("bcache0: bcache, writeback; cache ubdb on ubda, 20.0 MiB"), "{text}");
     assert!(told(&bcache("")).contains("which of ubda, ubdb is the cache of bcache0"));

@@ -7,7 +7,7 @@ use crate::measurement::{Amount, Measurement, Operation, Outcome, Window, latenc
 use crate::plan::Trial;
 use base::stats::testing::{Coverage, Random};
 use base::value::Value;
-use facts::counters::series::{Column, Kind};
+use facts::counters::series::{Column, ColumnKind};
 
 /// Trial `number` of two streams that read blocks of 1 MiB for 2 s, so many of them, each of which
 /// took so many ns.
@@ -57,8 +57,11 @@ fn two_repeats_that_may_have_a_start_in_common_reach_to_the_rate_without_it() {
             measurement.window = Some(Window { start_ns: 0, end_ns: 1_000_000_000, done });
             measurement.load.at_ns = (0..=10).map(|at| at * 100_000_000).collect();
             let ops = values.iter().map(|bytes| bytes >> 17).collect();
-            let column =
-                |name: &str, values| Column { name: name.to_owned(), kind: Kind::Counter, values };
+            let column = |name: &str, values| Column {
+                name: name.to_owned(),
+                kind: ColumnKind::Counter,
+                values,
+            };
             measurement.load.columns = vec![column("read_ops", ops), column("read_bytes", values)];
             record
         });

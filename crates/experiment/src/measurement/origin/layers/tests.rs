@@ -2,7 +2,7 @@
 
 use base::stats::testing::Random;
 use facts::inventory::device::Backing;
-use facts::inventory::{Caching, Device, Kind, LayerReads};
+use facts::inventory::{Caching, Device, DeviceKind, LayerReads};
 
 use super::super::tests::{BUFFERED, FILE, judge, with};
 use super::*;
@@ -101,12 +101,12 @@ fn memory_above_and_a_cache_below_are_mixed_and_less_than_either_leaves_naive_ha
 #[test]
 fn another_machines_disk_is_remote_where_its_cache_here_served_nothing() {
     let remote = |cache: u64| {
-        let mut disk = Device::bare("sda", Kind::Disk);
+        let mut disk = Device::bare("sda", DeviceKind::Disk);
         disk.transport = "iscsi".to_owned();
-        let mut stack = Device::bare("bcache0", Kind::Stacked);
+        let mut stack = Device::bare("bcache0", DeviceKind::Stacked);
         stack.below = vec!["sda".into(), "nvme0n1".into()];
         stack.caching = Some(Caching { cache: vec!["nvme0n1".into()], ..Caching::default() });
-        let all = [stack, disk, Device::bare("nvme0n1", Kind::Disk)];
+        let all = [stack, disk, Device::bare("nvme0n1", DeviceKind::Disk)];
         let mut trial = with(|_| {});
         let on = ["bcache0".to_owned()];
         trial.evidence = trial.evidence.lying_on(&all, &on);
@@ -156,11 +156,11 @@ impl Stack {
         for at in 0..depth {
             stack.devices.extend(stack.layer(at));
         }
-        stack.devices.push(Device::bare(&format!("l{depth}"), Kind::Disk));
+        stack.devices.push(Device::bare(&format!("l{depth}"), DeviceKind::Disk));
         // btrfs lies on the stack and on a disk of its own.
         if below(draws, 4) == 0 {
             stack.on.push("other".to_owned());
-            stack.devices.push(Device::bare("other", Kind::Disk));
+            stack.devices.push(Device::bare("other", DeviceKind::Disk));
         }
         stack
     }
@@ -168,10 +168,10 @@ impl Stack {
     /// The devices of a layer; the next one is `l1` of `l0`, and `c0` its cache.
     fn layer(&self, at: usize) -> Vec<Device> {
         let (name, next, cache) = (format!("l{at}"), format!("l{}", at + 1), format!("c{at}"));
-        let mut layer = Device::bare(&name, Kind::Stacked);
+        let mut layer = Device::bare(&name, DeviceKind::Stacked);
         match self.kinds[at] {
             "loop" => {
-                layer.kind = Kind::Loop;
+                layer.kind = DeviceKind::Loop;
                 layer.backing = Some(Backing {
                     file: "/image".into(),
                     filesystem: "ext4".into(),
@@ -185,12 +185,12 @@ impl Stack {
                 layer.below = vec![cache.clone(), next];
                 let keeps = vec![cache.clone()];
                 layer.caching = Some(Caching { by: by.into(), cache: keeps, ..Caching::default() });
-                vec![layer, Device::bare(&cache, Kind::Disk)]
+                vec![layer, Device::bare(&cache, DeviceKind::Disk)]
             }
             "md" => {
                 // A mirror, of which one half is read.
                 layer.below = vec![next, format!("m{at}")];
-                vec![layer, Device::bare(&format!("m{at}"), Kind::Disk)]
+                vec![layer, Device::bare(&format!("m{at}"), DeviceKind::Disk)]
             }
             _ => {
                 layer.below = vec![next];

@@ -67,9 +67,9 @@ fn throttled(cpus: &Series, points: usize, what: &str) -> Vec<TimelineSeries> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use facts::counters::series::{Column, Kind};
+    use facts::counters::series::{Column, ColumnKind};
 
-    fn column(name: &str, kind: Kind, values: Vec<u64>) -> Column {
+    fn column(name: &str, kind: ColumnKind, values: Vec<u64>) -> Column {
         Column { name: name.into(), kind, values }
     }
 
@@ -86,16 +86,16 @@ mod tests {
                 source: "nvme-temperature".into(),
                 at_ns: at_ns.clone(),
                 columns: vec![
-                    column("nvme0.temperature_millikelvin", Kind::Gauge, values),
-                    column("nvme0.warning_millikelvin", Kind::Gauge, vec![1; rows]),
+                    column("nvme0.temperature_millikelvin", ColumnKind::Gauge, values),
+                    column("nvme0.warning_millikelvin", ColumnKind::Gauge, vec![1; rows]),
                 ],
             },
             Series {
                 source: "cpu-throttling".into(),
                 at_ns,
                 columns: vec![
-                    column("cpu3.core_throttled_ms", Kind::Counter, throttled),
-                    column("cpu4.core_throttled_ms", Kind::Counter, vec![7; rows]),
+                    column("cpu3.core_throttled_ms", ColumnKind::Counter, throttled),
+                    column("cpu4.core_throttled_ms", ColumnKind::Counter, vec![7; rows]),
                 ],
             },
         ];
