@@ -329,7 +329,7 @@ impl<'a> Run<'a> {
             notes.extend(self.peers.after(&trial.settings).map_err(EngineError::Failed)?);
             Ok(measured)
         });
-        if let Some(Err(error)) = held.map(provision::Held::release) {
+        if let Some(Err(error)) = held.map(provision::HeldSnapshot::release) {
             self.observer.tell(&Event::Say(error.to_string()));
         }
         match measured {

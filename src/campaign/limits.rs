@@ -8,13 +8,14 @@ use base::value::{self, Stop};
 use experiment::knob::{self, Settings};
 use facts::bare::is_device;
 use host::sys::limits::{
-    ADDRESSES, DATA, DESCRIPTORS, FILE_SIZE, Limit, PROCESSES, PROCESSOR_TIME, threads_of_user,
+    ADDRESSES, DATA, DESCRIPTORS, FILE_SIZE, PROCESSES, PROCESSOR_TIME, ResourceLimit,
+    threads_of_user,
 };
 use host::sys::{Error, Host};
 
 /// What a run may take by itself, with a load of one stream. These are guesses on the generous
 /// side; `tests/it/limits.rs` holds that a run gets by with no more.
-const OWN: [(&Limit, u64, &str); 3] = [
+const OWN: [(&ResourceLimit, u64, &str); 3] = [
     (&DESCRIPTORS, 64, "64 open files"),
     (&ADDRESSES, 512 << 20, "512 MiB of addresses"),
     (&DATA, 64 << 20, "64 MiB of memory of its own"),
@@ -75,7 +76,7 @@ pub fn check<'a>(
     Ok(warnings)
 }
 
-fn refused(limit: &Limit, allowed: u64, what: &str, or: &str) -> Error {
+fn refused(limit: &ResourceLimit, allowed: u64, what: &str, or: &str) -> Error {
     let hint = format!("{} in the shell that starts brickyard{or}", limit.raise());
     Error::new("cannot begin", format!("{what}; {}", limit.allowance(allowed))).hint(hint)
 }

@@ -19,7 +19,7 @@ use experiment::progress::{Event, Observer};
 use facts::inventory::disk::Disk;
 use facts::layout::{Layout, Times, Volumes};
 use host::journal::{self, Said};
-use host::provision::{Held, Made, Upkeep, danger};
+use host::provision::{HeldSnapshot, Made, Upkeep, danger};
 use host::sys::filesystem::space;
 use host::sys::workdir::WorkDir;
 use host::sys::{Error, Host};
@@ -97,7 +97,7 @@ impl Provisioner {
     }
 
     /// Holds the snapshot that the layout asks for while a trial runs.
-    pub(super) fn hold(&self) -> Result<Option<Held>, Error> {
+    pub(super) fn hold(&self) -> Result<Option<HeldSnapshot>, Error> {
         self.stands.as_ref().map_or(Ok(None), |stands| stands.made.hold_snapshot())
     }
 

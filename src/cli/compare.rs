@@ -14,7 +14,7 @@ use findings::report::compare::FORMATS;
 use findings::report::compare::exchange::{Exchanged, json, text};
 use findings::report::pairs::{NamedCampaign, View};
 use host::sys::Error;
-use host::sys::output::{Kind, Output};
+use host::sys::output::{Output, OutputKind};
 use store::Store;
 
 /// The arguments of `brickyard compare`.
@@ -65,7 +65,7 @@ pub fn run(arguments: &CompareArguments, common: &Common) -> anyhow::Result<Exit
         for typed in &arguments.campaigns {
             inputs.add_store(&named(typed, &common.store).0);
         }
-        let kind = Kind { name: format.about, is: format.mark };
+        let kind = OutputKind { name: format.about, is: format.mark };
         inputs.output(&path, "--output", kind, arguments.force)
     });
     let output = output.transpose()?;

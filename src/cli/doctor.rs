@@ -297,7 +297,7 @@ fn tool(tool: &Tool, stop: &signal::Stop) -> Row {
     };
     let mut words = vec![path.display().to_string()];
     words.extend(tool.asks_version.iter().map(|word| (*word).to_owned()));
-    let said = |answer: command::Answer| {
+    let said = |answer: command::CommandOutput| {
         let texts = [answer.said, answer.complained].map(Option::unwrap_or_default);
         texts.iter().find_map(|text| version(text))
     };

@@ -20,7 +20,7 @@ use experiment::knob;
 use experiment::measurement::consistency::{INVARIANTS, Invariant};
 use experiment::workload::WORKLOADS;
 use experiment::workload::sources::{FILES_MAX, tree};
-use host::sys::output::{Folder, Kind, Output};
+use host::sys::output::{Folder, Output, OutputKind};
 use host::sys::{Error, Host};
 
 /// How many files a tree may have.
@@ -204,7 +204,7 @@ fn sources(out: &Path, files: u32, seed: u64) -> anyhow::Result<()> {
 /// A file of several: its text, and where it goes once nothing stands against any of them.
 type Page = (Output, Vec<u8>);
 
-fn page(path: &Path, text: Vec<u8>, kind: Kind, force: Force) -> Result<Page, Error> {
+fn page(path: &Path, text: Vec<u8>, kind: OutputKind, force: Force) -> Result<Page, Error> {
     Ok((Inputs::default().output(path, "--output", kind, force)?, text))
 }
 
@@ -224,7 +224,7 @@ fn man(out: &Path, force: Force) -> anyhow::Result<()> {
     command.build();
     let visible = command.get_subcommands().filter(|sub| !sub.is_hide_set()).cloned();
     let pages: Vec<clap::Command> = visible.chain([command.clone()]).collect();
-    let kind = Kind { name: "manual page of brickyard", is: is_man };
+    let kind = OutputKind { name: "manual page of brickyard", is: is_man };
     let mut decided = Vec::new();
     for command in pages {
         let title = command.get_display_name().unwrap_or(command.get_name()).to_owned();
@@ -384,7 +384,7 @@ fn due(out: &Path) -> impl Iterator<Item = (PathBuf, String)> + '_ {
 }
 
 fn reference(out: &Path, force: Force) -> anyhow::Result<()> {
-    let kind = Kind { name: "reference of brickyard", is: is_reference };
+    let kind = OutputKind { name: "reference of brickyard", is: is_reference };
     let all = due(out).map(|(path, text)| page(&path, text.into_bytes(), kind, force));
     let decided = all.collect::<Result<Vec<Page>, Error>>()?;
     Ok(decided.iter().try_for_each(|(output, text)| output.write(text))?)

@@ -14,7 +14,7 @@ use findings::warning::warnings;
 use host::bandwidth;
 use host::inventory::recording::{self, Recording};
 use host::inventory::server;
-use host::sys::output::{Kind, Output};
+use host::sys::output::{Output, OutputKind};
 use host::sys::{Error, Host, signal};
 
 /// The arguments of `brickyard inspect`.
@@ -90,7 +90,7 @@ pub fn run(arguments: &InspectArguments, common: &Common) -> anyhow::Result<Exit
 
 /// Where the recording goes, once nothing stands against it.
 fn to(path: &Path, arguments: &InspectArguments, common: &Common) -> Result<Output, Error> {
-    let kind = Kind { name: "recording of brickyard", is: recording::is_recording };
+    let kind = OutputKind { name: "recording of brickyard", is: recording::is_recording };
     inputs(arguments, common).output(path, "--record", kind, arguments.force)
 }
 

@@ -10,7 +10,7 @@ use experiment::knob;
 use findings::report::Format;
 use host::journal;
 use host::sys::Error;
-use host::sys::output::{self, Kind, Output, Taken, Wanted};
+use host::sys::output::{self, Output, OutputKind, Taken, Wanted};
 use store::Store;
 
 /// The flag of all that writes files.
@@ -48,7 +48,7 @@ impl ToFile {
 /// As [`Inputs::output`].
 pub fn printed(output: Option<&Path>, force: Force, inputs: &Inputs) -> Result<Printed, Error> {
     // What is printed has no mark of ours: only who asks for it replaces a file.
-    let kind = Kind { name: "file that brickyard may replace", is: |_, _| false };
+    let kind = OutputKind { name: "file that brickyard may replace", is: |_, _| false };
     let output = output.map(|path| inputs.output(path, "--output", kind, force));
     Ok(Printed(output.transpose()?))
 }
@@ -166,7 +166,7 @@ impl Inputs {
         &self,
         path: &Path,
         flag: &'static str,
-        kind: Kind,
+        kind: OutputKind,
         force: Force,
     ) -> Result<Output, Error> {
         let Force { force } = force;
@@ -175,8 +175,8 @@ impl Inputs {
 }
 
 /// What a report of a format is.
-pub fn report(format: &Format) -> Kind {
-    Kind { name: format.noun, is: format.mark }
+pub fn report(format: &Format) -> OutputKind {
+    OutputKind { name: format.noun, is: format.mark }
 }
 
 /// The files of a store, by what each is, also beside the file that a link leads to.

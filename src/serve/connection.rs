@@ -19,7 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
 use tokio::time::{sleep, timeout};
 
-use host::sys::crowd::{Crowd, Doing, Place};
+use host::sys::crowd::{Crowd, CrowdSlot, Doing};
 use host::sys::signal::Stop;
 
 /// So many at once, and of one address: a browser makes six, and several people may come through
@@ -82,7 +82,12 @@ pub async fn accept(socket: &TcpListener, router: Router, stop: &Stop) {
 }
 
 /// Answers one connection, to its end.
-async fn attend(stream: TcpStream, router: Router, mut end: watch::Receiver<bool>, place: Place) {
+async fn attend(
+    stream: TcpStream,
+    router: Router,
+    mut end: watch::Receiver<bool>,
+    place: CrowdSlot,
+) {
     let service = Answering { router: TowerToHyperService::new(router), place: Arc::new(place) };
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -107,7 +112,7 @@ async fn attend(stream: TcpStream, router: Router, mut end: watch::Receiver<bool
 /// The pages of one connection, which says when one is being made.
 struct Answering {
     router: TowerToHyperService<Router>,
-    place: Arc<Place>,
+    place: Arc<CrowdSlot>,
 }
 
 type Answered = Result<Response, Infallible>;

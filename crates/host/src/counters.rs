@@ -51,7 +51,7 @@ pub fn thermometers(host: &Host, devices: &[String]) -> (bool, bool) {
 
 /// A file of the kernel, or a few that belong together, as columns of numbers.
 #[derive(Debug)]
-pub struct Source {
+pub struct CounterSource {
     /// Kebab-case; the series' name.
     pub name: &'static str,
     /// One line.
@@ -96,7 +96,7 @@ trait Sample: Send {
 pub const INTERVAL_NS: u64 = 100_000_000;
 
 /// In the order of the reference.
-pub const SOURCES: &[Source] = &[
+pub const SOURCES: &[CounterSource] = &[
     stat::STAT,
     diskstats::DISKSTATS,
     meminfo::MEMINFO,
@@ -149,7 +149,7 @@ fn parse_whole_and_truncated(
 /// Two rows of `source` on `host`, with `between` done between them.
 #[cfg(test)]
 fn two_rows(
-    source: &Source,
+    source: &CounterSource,
     host: &Host,
     devices: &[&str],
     between: impl Fn(),

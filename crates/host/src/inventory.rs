@@ -61,7 +61,7 @@ pub fn mounts_of_process(host: &Host, pid: &str) -> Vec<Mount> {
 pub fn transport_of(host: &Host, name: &str) -> String {
     let path = format!("/sys/block/{name}");
     let path = host.resolve(&path).unwrap_or_else(|| path.into());
-    transport::of(host, &path)
+    transport::transport_at(host, &path)
 }
 
 /// Kernel names of the block devices that a mounted file system lies on directly.

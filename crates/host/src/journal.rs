@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
 use crate::sys::fire::{Plant, planted};
-use crate::sys::place::{Links, Lost, Place};
+use crate::sys::place::{AnchoredName, Links, Lost};
 use crate::sys::{Error, Host, durable};
 
 mod fate;
@@ -26,7 +26,7 @@ mod undo;
 
 use facts::identity::Identity;
 pub use fate::{Fate, Said};
-pub use layout::{Act, lvm_config, mounted_at};
+pub use layout::{LayoutAct, lvm_config, mounted_at};
 pub use undo::{in_force, outstanding};
 
 /// What is appended to the store's name. SQLite has taken `-journal` for a file of its own.
@@ -62,7 +62,7 @@ pub enum Line {
     /// A directory, a superblock, an array, a mount of ours is about to be made.
     Layout {
         /// What.
-        act: Act,
+        act: LayoutAct,
         /// Boot id of the kernel under which it is made.
         boot: String,
     },
@@ -96,7 +96,7 @@ pub struct Journal {
     path: PathBuf,
     /// Its name, in its directory, which is held: whoever may rename that cannot have us remove
     /// another file.
-    place: Place,
+    place: AnchoredName,
     file: File,
     lines: Vec<Line>,
     /// Lines in the middle that nobody can read, by number.
@@ -142,7 +142,7 @@ impl Journal {
         let hint = "keep the store in a directory that you may write in";
         let failed = |error: std::io::Error| Error::new(what(path), error).hint(hint);
         let mut patience = PATIENCE;
-        let place = match Place::find(path, Links::Trusted) {
+        let place = match AnchoredName::find(path, Links::Trusted) {
             Err(Lost::Kernel(Errno::NOENT)) if !make => return Ok(None),
             found => found.map_err(|lost| lost.error(what(path), hint))?,
         };

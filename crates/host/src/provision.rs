@@ -29,7 +29,7 @@ mod tests;
 
 use facts::layout::{Layout, Times, Volumes};
 pub use make::make;
-pub use snapshot::Held;
+pub use snapshot::HeldSnapshot;
 pub use upkeep::Upkeep;
 
 /// Exporting a pool writes back what is dirty first.
@@ -127,7 +127,7 @@ pub fn lacks(layout: &Layout, host: &Host) -> Option<String> {
 /// What would be run for a layout, in order, with stand-ins for what is chosen at random. Lines
 /// that begin with `#` are done without a command.
 pub fn commands(layout: &Layout, at: &Path) -> Vec<String> {
-    let (steps, nodes) = steps::all(layout, &step::Ids::shown(layout.disks.len()), at);
+    let (steps, nodes) = steps::all(layout, &step::LayoutIds::shown(layout.disks.len()), at);
     let before = upkeep::steps(layout, &nodes, at);
     let head = (!before.is_empty()).then(|| "# before each trial that is measured:".to_owned());
     let shown = |step: &step::Step| step.shown(layout);

@@ -54,7 +54,7 @@ pub mod pages;
 #[derive(Clone, Debug)]
 pub struct Host {
     root: PathBuf,
-    watch: Option<Watch>,
+    watch: Option<PathWatch>,
     /// What a test's kernel makes of a text written to a path of the machine.
     #[cfg(any(test, feature = "testing"))]
     kernel: Option<Kernel>,
@@ -62,7 +62,7 @@ pub struct Host {
 
 /// Which paths of a machine were asked for, and whether for the names in them; see
 /// [`Host::watched`].
-pub type Watch = Arc<Mutex<BTreeSet<(PathBuf, bool)>>>;
+pub type PathWatch = Arc<Mutex<BTreeSet<(PathBuf, bool)>>>;
 
 /// See [`Host::with_kernel`].
 #[cfg(any(test, feature = "testing"))]
@@ -96,7 +96,7 @@ impl Host {
     }
 
     /// The same machine; from now on `watch` learns every path that is asked for.
-    pub fn watched(self, watch: &Watch) -> Host {
+    pub fn watched(self, watch: &PathWatch) -> Host {
         Host { watch: Some(Arc::clone(watch)), ..self }
     }
 

@@ -76,7 +76,7 @@ pub(super) fn connect(path: &Path, how: How) -> Result<(Connection, Work)> {
 
 fn open(path: &Path, flags: OpenFlags) -> Result<Connection> {
     #[cfg(test)]
-    if host::sys::fire::Mounted::any() {
+    if host::sys::fire::MountedDisk::any() {
         return Connection::open_with_flags_and_vfs(path, flags, host::sys::fire::NAME);
     }
     Connection::open_with_flags(path, flags)

@@ -10,7 +10,7 @@ use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
 
 use super::Store;
 use host::sys::limits::FILE_SIZE;
-use host::sys::place::{Links, Lost, Place};
+use host::sys::place::{AnchoredName, Links, Lost};
 use host::sys::{Error, durable};
 
 /// What SQLite appends to a store's name for its log, the memory that its readers share, and the
@@ -54,7 +54,7 @@ fn unplanted(path: &Path) -> Result<(), Error> {
             .hint("keep it in a directory of your own: --store FILE; or copy it there first")
     };
     // What the kernel has against it SQLite meets as well, and says.
-    let place = match Place::find(path, Links::Trusted) {
+    let place = match AnchoredName::find(path, Links::Trusted) {
         Err(Lost::Planted(why, _)) => return Err(refused(why)),
         Err(Lost::Kernel(_)) => return Ok(()),
         Ok(place) => place,

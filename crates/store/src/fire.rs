@@ -10,7 +10,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use base::stats::testing::long;
-use host::sys::fire::{self, Act, Fails, Fault, Plant};
+use host::sys::fire::{self, DiskOperation, Fails, Plant, PlantedFault};
 
 mod model;
 mod run;
@@ -85,13 +85,14 @@ fn no_fault_and_no_power_cut_takes_a_trial_that_was_kept() {
 /// so it does in three campaigns.
 #[test]
 fn everything_that_can_fail_fails_in_its_turn() {
-    let fault = |act, times, how| move |after| Trouble::Disk(Fault { act, after, times, how });
+    let fault =
+        |act, times, how| move |after| Trouble::Disk(PlantedFault { act, after, times, how });
     let mut kinds: Vec<Box<dyn Fn(u64) -> Trouble>> = vec![Box::new(Trouble::Cut)];
     for times in [1, u64::MAX] {
-        for act in Act::ALL {
+        for act in DiskOperation::ALL {
             kinds.push(Box::new(fault(act, times, Fails::Broken)));
         }
-        kinds.push(Box::new(fault(Act::Write, times, Fails::Full)));
+        kinds.push(Box::new(fault(DiskOperation::Write, times, Fails::Full)));
         kinds.push(Box::new(move |after| Trouble::Memory(after * 20, times)));
     }
     let (mut runs, mut wrong) = (0_u64, Vec::new());

@@ -13,7 +13,7 @@ use super::greeting::{Answer, First, Host, Proof, Purpose, Stream, Talk};
 use super::link::{Link, TOLD_BYTES_MAX, Voice};
 use super::token::{By, Token, nonce};
 use host::sys::Error;
-use host::sys::crowd::{Crowd, Doing, Place};
+use host::sys::crowd::{Crowd, CrowdSlot, Doing};
 use host::sys::signal::Stop;
 
 /// Who has not said by then who he is never will.
@@ -322,7 +322,7 @@ fn greet(
     caller: SocketAddr,
     rules: &Rules,
     door: &Arc<Door>,
-    stranger: &Place,
+    stranger: &CrowdSlot,
 ) -> Option<Session> {
     let here = socket.local_addr().ok()?;
     let (mut link, voice) = Link::new(socket, GREETING_MAX, 1024).ok()?;
@@ -406,7 +406,7 @@ fn not_allowed(here: SocketAddr) -> String {
 }
 
 /// Gives a stream to whoever expects it; any other is closed.
-fn pass_on(stream: Stream, link: Link, door: &Door, stranger: &Place) {
+fn pass_on(stream: Stream, link: Link, door: &Door, stranger: &CrowdSlot) {
     let expected = lock(&door.expected);
     let Some(expected) = expected.as_ref() else { return };
     let known = blake3::hash(expected.ticket.as_bytes()) == blake3::hash(stream.ticket.as_bytes());

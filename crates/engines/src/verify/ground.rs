@@ -96,7 +96,7 @@ impl Ground {
 
     /// What is counted from now on. Waits for drives, seconds at most.
     pub fn begin(&mut self) {
-        self.errors = Some(Before::of(&self.host, self.below.clone()));
+        self.errors = Some(Before::with_devices(&self.host, self.below.clone()));
         self.before = self.probe.take();
     }
 

@@ -36,8 +36,8 @@ struct Order {
     at_ns: u64,
 }
 
-/// When a thread was ready with what it was told, or why it cannot.
-type Told = Result<u64, Error>;
+/// When a thread was ready with its pass, in ns of the monotonic clock, or why it cannot make one.
+type FinishTime = Result<u64, Error>;
 
 /// Time enough for a sleeping thread to wake, ns.
 const WAKE_NS: u64 = 300_000;
@@ -97,7 +97,7 @@ pub fn run(cores: &[usize], array_bytes: u64, until_ns: u64, stop: &Stop) -> Res
 }
 
 /// The latest of the times that `count` threads tell, ns.
-fn gather(told: &Receiver<Told>, count: usize) -> Told {
+fn gather(told: &Receiver<FinishTime>, count: usize) -> FinishTime {
     /// No pass takes as long; a thread that is silent for so long hangs.
     const SILENCE: Duration = Duration::from_secs(60);
     let mut last_ns = 0;
@@ -111,7 +111,7 @@ fn gather(told: &Receiver<Told>, count: usize) -> Told {
 }
 
 /// One thread: makes its arrays of `each` words, says so, and then does what it is told.
-fn member(core: usize, each: usize, orders: &Receiver<Order>, tell: &Sender<Told>) {
+fn member(core: usize, each: usize, orders: &Receiver<Order>, tell: &Sender<FinishTime>) {
     let made = processors::stay_on(core)
         .and_then(|()| Ok((array(each, 0.0)?, array(each, 1.0)?, array(each, 2.0)?)));
     let (mut a, b, c) = match made {

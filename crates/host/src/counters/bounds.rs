@@ -74,7 +74,7 @@ const SECOND: [(&str, Bounded); 4] = [
 ];
 
 fn io(host: &Host, pid: u32, devices: &[Numbered]) -> Vec<Bound> {
-    let Some(groups) = groups::of(host, pid, "blkio", "io") else { return Vec::new() };
+    let Some(groups) = groups::groups_of(host, pid, "blkio", "io") else { return Vec::new() };
     let mut bounds = Vec::new();
     for (level, folder) in groups.folders.iter().enumerate() {
         if groups.unified {
@@ -134,7 +134,7 @@ fn io_max(text: &str, devices: &[Numbered], path: &str) -> Vec<Bound> {
 }
 
 fn cpu(host: &Host, pid: u32) -> Vec<Bound> {
-    let Some(groups) = groups::of(host, pid, "cpu", "cpu") else { return Vec::new() };
+    let Some(groups) = groups::groups_of(host, pid, "cpu", "cpu") else { return Vec::new() };
     let quota = |folder: &String| {
         let (path, said) = if groups.unified {
             let path = format!("{folder}/cpu.max");

@@ -7,13 +7,13 @@
 use std::collections::BTreeMap;
 
 use super::text::{lines, number, words};
-use super::{Sample, Source, Subject};
+use super::{CounterSource, Sample, Subject};
 use crate::inventory::server::interrupt;
 use crate::sys::Host;
 use crate::sys::reread::Reread;
 use facts::counters::table::{Field, Table};
 
-pub const CARD_INTERRUPTS: Source = Source {
+pub const CARD_INTERRUPTS: CounterSource = CounterSource {
     name: "card-interrupts",
     about: "Interrupts of each network card by the CPU that took them",
     fields: &[Field::counter("interrupts")],

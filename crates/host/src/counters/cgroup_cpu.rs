@@ -4,12 +4,12 @@
 //! periods and has no column; the columns of a group bear its folder's name, each level its own.
 
 use super::text::value_of;
-use super::{INTERVAL_NS, Sample, Source, Subject, groups};
+use super::{CounterSource, INTERVAL_NS, Sample, Subject, groups};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
 use facts::counters::table::{Field, Table};
 
-pub const CGROUP_CPU: Source = Source {
+pub const CGROUP_CPU: CounterSource = CounterSource {
     name: "cgroup-cpu",
     about: "Periods in which the load's control groups were out of processor time",
     fields: &[
@@ -25,7 +25,7 @@ pub const CGROUP_CPU: Source = Source {
 struct CgroupCpu(Vec<(String, Reread)>);
 
 fn open(host: &Host, subject: &Subject) -> Option<Box<dyn Sample>> {
-    let groups = groups::of(host, subject.worker_pid, "cpu", "cpu")?;
+    let groups = groups::groups_of(host, subject.worker_pid, "cpu", "cpu")?;
     let files = groups.folders.iter().filter_map(|folder| {
         let mut file = Reread::open(host, format!("{folder}/cpu.stat")).ok()?;
         // The root of version 2 has no quota, and no such lines.

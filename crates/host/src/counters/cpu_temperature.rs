@@ -7,13 +7,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Sample, Source, Subject};
+use super::{CounterSource, Sample, Subject};
 use crate::inventory::sensor;
 use crate::sys::Host;
 use facts::counters::table::{Field, Table};
 
 /// `critical` is where the processor stops itself, as far as the sensor states it.
-pub const CPU: Source = Source {
+pub const CPU: CounterSource = CounterSource {
     name: "cpu-temperature",
     about: "Temperature of each processor package, and the limit that it states",
     fields: &[Field::gauge("temperature_millikelvin"), Field::gauge("critical_millikelvin")],

@@ -6,7 +6,7 @@
 //! drive itself.
 
 use super::text::{lines, number, words};
-use super::{INTERVAL_NS, Sample, Source, Subject};
+use super::{CounterSource, INTERVAL_NS, Sample, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
 use facts::counters::table::{Field, Table};
@@ -14,7 +14,7 @@ use facts::counters::table::{Field, Table};
 /// Bytes of a sector in every count of the block layer.
 pub const SECTOR_BYTES: u64 = 512;
 
-pub const DISKSTATS: Source = Source {
+pub const DISKSTATS: CounterSource = CounterSource {
     name: "diskstats",
     about: "Operations, bytes and queue time of the devices that the target lies on",
     fields: &[

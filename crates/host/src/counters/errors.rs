@@ -24,19 +24,19 @@ pub struct File {
     /// Of what, more than one of them.
     pub what: &'static str,
     /// The directories that hold it, and whose each is.
-    places: fn(&Host, &[Device]) -> Vec<Place>,
+    places: fn(&Host, &[Device]) -> Vec<CounterDirectory>,
     /// In such a directory.
     pub name: &'static str,
     /// Before its number; empty where the file is one number.
     word: &'static str,
 }
 
-/// Whose, and where.
-type Place = (String, PathBuf);
+/// What the counters in a directory of /sys are of, and the path of that directory.
+type CounterDirectory = (String, PathBuf);
 
 const fn file(
     what: &'static str,
-    places: fn(&Host, &[Device]) -> Vec<Place>,
+    places: fn(&Host, &[Device]) -> Vec<CounterDirectory>,
     name: &'static str,
     word: &'static str,
 ) -> File {
@@ -91,11 +91,11 @@ impl Before {
     /// up to [`health::TRIAL_PATIENCE`].
     pub fn read(host: &Host, targets: &[Target]) -> Before {
         let all = targets.iter().flat_map(|target| &target.devices);
-        Before::of(host, all.cloned().collect())
+        Before::with_devices(host, all.cloned().collect())
     }
 
     /// The same of memory and of these devices, with all that they lie on.
-    pub fn of(host: &Host, mut devices: Vec<Device>) -> Before {
+    pub fn with_devices(host: &Host, mut devices: Vec<Device>) -> Before {
         let mut known = BTreeSet::new();
         devices.retain(|device| known.insert(device.name.clone()));
         let (counts, _) = read(host, &devices);
@@ -214,14 +214,14 @@ fn class(name: &str) -> PathBuf {
 }
 
 /// Disks that are SCSI to the kernel, as SATA, SAS and USB are.
-fn scsi(host: &Host, devices: &[Device]) -> Vec<Place> {
+fn scsi(host: &Host, devices: &[Device]) -> Vec<CounterDirectory> {
     let place = |device: &Device| (device.name.clone(), class(&device.name).join("device"));
-    let is_scsi = |(_, path): &Place| host.exists(path.join("scsi_level"));
+    let is_scsi = |(_, path): &CounterDirectory| host.exists(path.join("scsi_level"));
     devices.iter().map(place).filter(is_scsi).collect()
 }
 
 /// Both ends of each link on the way to the disks.
-fn pcie(host: &Host, devices: &[Device]) -> Vec<Place> {
+fn pcie(host: &Host, devices: &[Device]) -> Vec<CounterDirectory> {
     let names: Vec<String> = devices.iter().map(|device| device.name.clone()).collect();
     let ports = links::ports(host, &names).into_iter();
     ports.map(|port| (port.address, port.directory)).collect()
@@ -229,7 +229,7 @@ fn pcie(host: &Host, devices: &[Device]) -> Vec<Place> {
 
 /// Controllers of the memory, whatever the devices are. Where none is known the first one stands
 /// for what nobody counts.
-fn memory(host: &Host, _: &[Device]) -> Vec<Place> {
+fn memory(host: &Host, _: &[Device]) -> Vec<CounterDirectory> {
     let mut names = edac::controllers(&Reading::new(host));
     if names.is_empty() {
         names.push("mc0".to_owned());
@@ -238,14 +238,14 @@ fn memory(host: &Host, _: &[Device]) -> Vec<Place> {
     names.into_iter().map(place).collect()
 }
 
-fn ext4(host: &Host, devices: &[Device]) -> Vec<Place> {
+fn ext4(host: &Host, devices: &[Device]) -> Vec<CounterDirectory> {
     let place =
         |device: &Device| (device.name.clone(), Path::new("/sys/fs/ext4").join(&device.name));
     devices.iter().map(place).filter(|(_, path)| host.exists(path)).collect()
 }
 
 /// Each device of the file systems that lie on one of these, by its number there.
-fn btrfs(host: &Host, devices: &[Device]) -> Vec<Place> {
+fn btrfs(host: &Host, devices: &[Device]) -> Vec<CounterDirectory> {
     let all = Path::new("/sys/fs/btrfs");
     let mut places = Vec::new();
     for uuid in host.list(all) {
@@ -263,15 +263,15 @@ fn btrfs(host: &Host, devices: &[Device]) -> Vec<Place> {
     places
 }
 
-fn md(host: &Host, devices: &[Device]) -> Vec<Place> {
+fn md(host: &Host, devices: &[Device]) -> Vec<CounterDirectory> {
     let place = |device: &Device| (device.name.clone(), class(&device.name).join("md"));
     // Levels without redundancy have nothing to compare.
-    let compares = |(_, path): &Place| host.exists(path.join("mismatch_cnt"));
+    let compares = |(_, path): &CounterDirectory| host.exists(path.join("mismatch_cnt"));
     devices.iter().map(place).filter(compares).collect()
 }
 
 /// Members of arrays, each by the array's name and its own.
-fn md_members(host: &Host, devices: &[Device]) -> Vec<Place> {
+fn md_members(host: &Host, devices: &[Device]) -> Vec<CounterDirectory> {
     let mut places = Vec::new();
     for device in devices {
         let array = class(&device.name).join("md");

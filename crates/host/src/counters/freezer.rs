@@ -10,10 +10,10 @@ use crate::sys::Host;
 use crate::sys::reread::Reread;
 
 /// The files that say so of the groups of `pid`; none where no freezer is mounted.
-pub fn of(host: &Host, pid: u32) -> Vec<Reread> {
+pub fn freezer_files(host: &Host, pid: u32) -> Vec<Reread> {
     // Any controller of version 2 leads to the tree, and the tree freezes without one.
     let unified = ["cpu", "memory", "io", "pids"];
-    let found = unified.iter().find_map(|any| groups::of(host, pid, "freezer", any));
+    let found = unified.iter().find_map(|any| groups::groups_of(host, pid, "freezer", any));
     let Some(groups) = found else { return Vec::new() };
     let name = if groups.unified { "cgroup.events" } else { "freezer.state" };
     let open = |folder: &String| Reread::open(host, format!("{folder}/{name}")).ok();
@@ -58,7 +58,7 @@ mod tests {
     frozen 1
 ";
         let recording = Recording::unpack(second);
-        let mut files = of(&recording.host(), 7);
+        let mut files = freezer_files(&recording.host(), 7);
         assert_eq!(files.len(), 1, "the root of version 2 cannot be frozen, and has no such file");
         assert!(files[0].read().is_some_and(is_frozen));
         let first = "\
@@ -68,7 +68,7 @@ mod tests {
 /sys/fs/cgroup/freezer/b/freezer.state = THAWED
 ";
         let recording = Recording::unpack(first);
-        assert_eq!(of(&recording.host(), 7).len(), 1);
-        assert!(of(&recording.host(), 8).is_empty(), "no such process");
+        assert_eq!(freezer_files(&recording.host(), 7).len(), 1);
+        assert!(freezer_files(&recording.host(), 8).is_empty(), "no such process");
     }
 }

@@ -3,12 +3,12 @@
 //! Clocks and the wait for a processor say afterwards why a row is missing: the machine slept, this
 //! program was held up by others, or it was stopped.
 
-use super::{INTERVAL_NS, Sample, Source, Subject, process};
+use super::{CounterSource, INTERVAL_NS, Sample, Subject, process};
 use crate::sys::reread::Reread;
 use crate::sys::{Host, clock};
 use facts::counters::table::{Field, Table};
 
-pub const GENERATOR: Source = Source {
+pub const GENERATOR: CounterSource = CounterSource {
     name: "generator",
     about: "Processor time of this program beside the load, its wait for it, and the clocks",
     fields: &[

@@ -17,7 +17,7 @@ const MOST_LEVELS: usize = 64;
 
 /// The groups of process `pid` in which `controller` (of version 1, such as `blkio`) or `unified`
 /// (of version 2, such as `io`) may set limits; `None` when none is mounted.
-pub fn of(host: &Host, pid: u32, controller: &str, unified: &str) -> Option<Groups> {
+pub fn groups_of(host: &Host, pid: u32, controller: &str, unified: &str) -> Option<Groups> {
     let mounts = inventory::mounts(host).ok()?;
     let text = host.read(format!("/proc/{pid}/cgroup")).ok()?;
     let has = |list: &str, name: &str| list.split(',').any(|one| one == name);
@@ -82,13 +82,13 @@ mod tests {
     fn every_level_up_to_the_root_is_a_group() {
         let host = Recording::unpack(FIRST).host();
         let recording = Recording::unpack(FIRST);
-        let found = of(&recording.host(), 7, "cpu", "cpu").unwrap();
+        let found = groups_of(&recording.host(), 7, "cpu", "cpu").unwrap();
         assert!(!found.unified);
         let cpu = "/sys/fs/cgroup/cpu";
         assert_eq!(found.folders, [format!("{cpu}/shells/7"), format!("{cpu}/shells"), cpu.into()]);
-        let io = of(&recording.host(), 7, "blkio", "io").unwrap();
+        let io = groups_of(&recording.host(), 7, "blkio", "io").unwrap();
         assert_eq!(io.folders, ["/sys/fs/cgroup/blkio"]);
-        assert_eq!(of(&host, 8, "cpu", "cpu"), None, "no such process");
+        assert_eq!(groups_of(&host, 8, "cpu", "cpu"), None, "no such process");
     }
 
     #[test]
@@ -101,9 +101,9 @@ mod tests {
 /sys/fs/cgroup/user.slice/a.scope/io.max = 8:0 rbps=1
 ";
         let recording = Recording::unpack(text);
-        let found = of(&recording.host(), 7, "blkio", "io").unwrap();
+        let found = groups_of(&recording.host(), 7, "blkio", "io").unwrap();
         assert!(found.unified);
         assert_eq!(found.folders.len(), 3);
-        assert_eq!(of(&recording.host(), 7, "cpuset", "cpuset"), None, "not handed on");
+        assert_eq!(groups_of(&recording.host(), 7, "cpuset", "cpuset"), None, "not handed on");
     }
 }

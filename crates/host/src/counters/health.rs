@@ -8,12 +8,12 @@ use std::fs::File;
 
 use super::patient::{AT_THE_ENDS_NS, Patient};
 use super::temperature::controllers;
-use super::{Sample, Source, Subject};
+use super::{CounterSource, Sample, Subject};
 use crate::sys::Host;
 use crate::sys::nvme::health_log;
 use facts::counters::table::Field;
 
-pub const HEALTH: Source = Source {
+pub const HEALTH: CounterSource = CounterSource {
     name: "nvme-health",
     about: "How often and how long NVMe drives were hot or slowed down for heat (as root)",
     fields: &[

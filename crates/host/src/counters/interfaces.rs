@@ -6,12 +6,12 @@
 //! handed.
 
 use super::text::{lines, number, words};
-use super::{INTERVAL_NS, Sample, Source, Subject};
+use super::{CounterSource, INTERVAL_NS, Sample, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
 use facts::counters::table::{Field, Table};
 
-pub const INTERFACES: Source = Source {
+pub const INTERFACES: CounterSource = CounterSource {
     name: "interfaces",
     about: "Bytes, packets, errors and drops of each network interface",
     fields: &[

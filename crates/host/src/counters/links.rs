@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use super::patient::{Patient, Put};
-use super::{Sample, Source, Subject};
+use super::{CounterSource, Sample, Subject};
 use crate::inventory::nvme_controllers;
 use crate::inventory::server::address::function_of;
 use crate::sys::Host;
@@ -16,7 +16,7 @@ use facts::inventory::pcie::Pace;
 
 /// The figures are those of current_link_speed and current_link_width
 /// (Documentation/ABI/testing/sysfs-bus-pci).
-pub const LINKS: Source = Source {
+pub const LINKS: CounterSource = CounterSource {
     name: "pcie-link",
     about: "Speed and width of the PCI Express links from the disks below the target to the root",
     fields: &[Field::gauge("megatransfers_per_s"), Field::gauge("lanes")],
@@ -29,7 +29,7 @@ pub const LINKS: Source = Source {
 const LINKS_MAX: usize = 256;
 
 /// A function of the bus that has a link.
-pub(super) struct Port {
+pub(super) struct LinkedFunction {
     /// Of the function: `0000:41:00.0`.
     pub(super) address: String,
     /// In /sys.
@@ -46,8 +46,8 @@ fn open(host: &Host, subject: &Subject) -> Option<Box<dyn Sample>> {
 }
 
 /// Both ends of each link: the functions that the disks hang on and all bridges above, each once.
-pub(super) fn ports(host: &Host, devices: &[String]) -> Vec<Port> {
-    let mut ports: Vec<Port> = Vec::new();
+pub(super) fn ports(host: &Host, devices: &[String]) -> Vec<LinkedFunction> {
+    let mut ports: Vec<LinkedFunction> = Vec::new();
     for path in devices.iter().flat_map(|name| places(host, name)) {
         for directory in path.ancestors() {
             let name = directory.file_name().and_then(|name| name.to_str());
@@ -57,7 +57,7 @@ pub(super) fn ports(host: &Host, devices: &[String]) -> Vec<Port> {
             let is_known = ports.iter().any(|port| port.address == address);
             let has_link = host.exists(directory.join("current_link_speed"));
             if has_link && !is_known && ports.len() < LINKS_MAX {
-                ports.push(Port { address, directory: directory.to_owned() });
+                ports.push(LinkedFunction { address, directory: directory.to_owned() });
             }
         }
     }
@@ -76,7 +76,7 @@ fn places(host: &Host, name: &str) -> Vec<PathBuf> {
     }
 }
 
-impl Port {
+impl LinkedFunction {
     fn read(&self, host: &Host, put: Put<'_>) {
         let word = |what: &str| host.word(self.directory.join(format!("current_link_{what}")));
         let pace = word("speed").zip(word("width"));

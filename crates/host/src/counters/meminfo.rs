@@ -1,12 +1,12 @@
 //! /proc/meminfo: how much memory is left, holds files, waits to be written.
 
 use super::text::value_of;
-use super::{INTERVAL_NS, Sample, Source, Subject};
+use super::{CounterSource, INTERVAL_NS, Sample, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
 use facts::counters::table::{Field, Table};
 
-pub const MEMINFO: Source = Source {
+pub const MEMINFO: CounterSource = CounterSource {
     name: "meminfo",
     about: "Memory available, holding files, dirty, and being written back",
     fields: &[

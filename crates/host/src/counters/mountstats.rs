@@ -8,12 +8,12 @@
 //! them.
 
 use super::text::{lines, number, words};
-use super::{INTERVAL_NS, Sample, Source, Subject};
+use super::{CounterSource, INTERVAL_NS, Sample, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
 use facts::counters::table::{Field, Table};
 
-pub const MOUNTSTATS: Source = Source {
+pub const MOUNTSTATS: CounterSource = CounterSource {
     name: "mountstats",
     about: "Bytes, requests, round trips and retransmissions of each NFS mount, by its client",
     fields: &[

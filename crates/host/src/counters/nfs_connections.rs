@@ -7,13 +7,13 @@
 //! They are known by the port 2049 (RFC 7530, 3.1): one over another port is not counted.
 
 use super::text::{lines, words};
-use super::{INTERVAL_NS, Sample, Source, Subject, mountstats, nfs_server};
+use super::{CounterSource, INTERVAL_NS, Sample, Subject, mountstats, nfs_server};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
-use crate::sys::sockets::{Asker, Connection};
+use crate::sys::sockets::{Connection, SockDiagSocket};
 use facts::counters::table::{Field, Table};
 
-pub const NFS_CONNECTIONS: Source = Source {
+pub const NFS_CONNECTIONS: CounterSource = CounterSource {
     name: "nfs-connections",
     about: "Connections over TCP's port 2049 at each of their ends, and what waits in them",
     fields: &[
@@ -36,15 +36,16 @@ const ROWS_BETWEEN_LOOKS: u32 = 50;
 /// No mount has more than 16; a server of a farm has many.
 const MOST_CONNECTIONS: usize = 256;
 
-/// The connections of a network namespace.
-struct Place {
+/// The NFS connections of one network namespace: its files, and the socket that is asked about
+/// them.
+struct NamespaceConnections {
     files: Vec<Reread>,
-    asker: Asker,
+    asker: SockDiagSocket,
     known: Vec<(usize, Connection)>,
 }
 
 struct Connections {
-    places: Vec<Place>,
+    places: Vec<NamespaceConnections>,
     rows_since_look: u32,
     /// So many rows from one look to the next.
     patience: u32,
@@ -66,23 +67,28 @@ fn open(host: &Host, _: &Subject) -> Option<Box<dyn Sample>> {
     // A client may be in a network namespace of its own.
     let own = host.link("/proc/self/ns/net");
     let apart = server.filter(|pid| host.link(format!("/proc/{pid}/ns/net")) != own);
-    let mut places: Vec<Place> = Place::open(host, None).into_iter().collect();
-    places.extend(apart.and_then(|pid| Place::open(host, Some(pid))));
+    let mut places: Vec<NamespaceConnections> =
+        NamespaceConnections::open(host, None).into_iter().collect();
+    places.extend(apart.and_then(|pid| NamespaceConnections::open(host, Some(pid))));
     let all = Connections::of(places);
     (!all.places.is_empty()).then(|| Box::new(all) as Box<dyn Sample>)
 }
 
-impl Place {
-    fn open(host: &Host, pid: Option<u32>) -> Option<Place> {
+impl NamespaceConnections {
+    fn open(host: &Host, pid: Option<u32>) -> Option<NamespaceConnections> {
         let folder = pid.map_or("self".to_owned(), |pid| pid.to_string());
         let paths = ["tcp", "tcp6"].map(|name| format!("/proc/{folder}/net/{name}"));
         let files = paths.iter().filter_map(|path| Reread::open(host, path).ok()).collect();
-        Some(Place { files, asker: Asker::open(pid).ok()?, known: Vec::new() })
+        Some(NamespaceConnections {
+            files,
+            asker: SockDiagSocket::open(pid).ok()?,
+            known: Vec::new(),
+        })
     }
 }
 
 impl Connections {
-    fn of(places: Vec<Place>) -> Connections {
+    fn of(places: Vec<NamespaceConnections>) -> Connections {
         let mut all = Connections { places, rows_since_look: 0, patience: 1 };
         all.look();
         all
@@ -104,7 +110,7 @@ impl Connections {
 impl Sample for Connections {
     fn sample(&mut self, table: &mut Table) {
         let (mut ends, mut gone) = ([[0_u64; 3]; 2], [false; 2]);
-        for Place { asker, known, .. } in &mut self.places {
+        for NamespaceConnections { asker, known, .. } in &mut self.places {
             for (end, connection) in known {
                 let Some(queues) = asker.queues(connection) else {
                     gone[*end] = true;
@@ -198,8 +204,11 @@ mod tests {
             (client, listener.accept().unwrap().0)
         };
         let (client, server) = pair();
-        let mut all = Connections::of(Place::open(&Host::live(), None).into_iter().collect());
-        let answers = |it: &mut Place| it.known.iter().any(|(_, of)| it.asker.queues(of).is_some());
+        let mut all =
+            Connections::of(NamespaceConnections::open(&Host::live(), None).into_iter().collect());
+        let answers = |it: &mut NamespaceConnections| {
+            it.known.iter().any(|(_, of)| it.asker.queues(of).is_some())
+        };
         if !all.places.iter_mut().any(answers) {
             println!("SKIP counters::nfs_connections: this kernel has no tcp_diag");
             return;

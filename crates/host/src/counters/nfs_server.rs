@@ -7,13 +7,13 @@
 
 use super::process::{Io, io, stat};
 use super::text::{lines, number, value_of, words};
-use super::{INTERVAL_NS, Sample, Source, Subject};
+use super::{CounterSource, INTERVAL_NS, Sample, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
 use facts::counters::table::{Field, Table};
 
 /// What an NFS server here has sent and received.
-pub const NFS_SERVER: Source = Source {
+pub const NFS_SERVER: CounterSource = CounterSource {
     name: "nfs-server",
     about: "Cost, block-device reads and operations of the NFS server in this machine's kernel",
     fields: &[
@@ -44,25 +44,27 @@ const MOST_THREADS: usize = 256;
 
 /// The files of the server's threads, kept open.
 #[derive(Debug)]
-pub struct Threads(Vec<Thread>);
+pub struct NfsdThreads(Vec<NfsdThread>);
 
+/// The files of one thread of the NFS server, kept open.
 #[derive(Debug)]
-struct Thread {
+struct NfsdThread {
     stat: Reread,
     status: Reread,
     io: Option<Reread>,
 }
 
-impl Threads {
+impl NfsdThreads {
     /// `None` when this machine's kernel serves nobody, or it cannot be seen.
-    pub fn open(host: &Host) -> Option<Threads> {
+    pub fn open(host: &Host) -> Option<NfsdThreads> {
         // Whoever cannot look into the kernel's threads need not look for them.
         let told = || host.exists("/proc/net/rpc/nfsd") || host.exists("/proc/1/net/rpc/nfsd");
         if !told() {
             return None;
         }
-        let threads: Vec<Thread> = pids(host).filter_map(|pid| Thread::open(host, &pid)).collect();
-        (!threads.is_empty()).then_some(Threads(threads))
+        let threads: Vec<NfsdThread> =
+            pids(host).filter_map(|pid| NfsdThread::open(host, &pid)).collect();
+        (!threads.is_empty()).then_some(NfsdThreads(threads))
     }
 
     /// What all of them had the block layer move. `None` when one cannot be read.
@@ -91,10 +93,10 @@ impl Threads {
     }
 }
 
-impl Thread {
-    fn open(host: &Host, pid: &str) -> Option<Thread> {
+impl NfsdThread {
+    fn open(host: &Host, pid: &str) -> Option<NfsdThread> {
         let file = |name: &str| Reread::open(host, format!("/proc/{pid}/{name}")).ok();
-        Some(Thread { stat: file("stat")?, status: file("status")?, io: file("io") })
+        Some(NfsdThread { stat: file("stat")?, status: file("status")?, io: file("io") })
     }
 }
 
@@ -115,13 +117,13 @@ pub fn pid(host: &Host) -> Option<u32> {
 }
 
 struct Server {
-    threads: Threads,
+    threads: NfsdThreads,
     operations: Option<Reread>,
     tick_ns: u64,
 }
 
 fn open(host: &Host, subject: &Subject) -> Option<Box<dyn Sample>> {
-    let threads = Threads::open(host)?;
+    let threads = NfsdThreads::open(host)?;
     // A client may be in a network namespace of its own.
     let places = ["/proc/1/net/rpc/nfsd", "/proc/net/rpc/nfsd"];
     let operations = places.iter().find_map(|path| Reread::open(host, path).ok());
@@ -213,7 +215,7 @@ mod tests {
             std::fs::write(path, text).unwrap();
         };
         let host = Host::at(folder.path());
-        assert!(Threads::open(&host).is_none());
+        assert!(NfsdThreads::open(&host).is_none());
         write("proc/net/rpc/nfsd", "io 1 2\n");
         let stat = include_str!("../../../../tests/fixtures/proc/pid-stat");
         let status = "voluntary_ctxt_switches:\t30\nnonvoluntary_ctxt_switches:\t4\n";
@@ -224,7 +226,7 @@ mod tests {
             write(&format!("proc/{pid}/status"), status);
             write(&format!("proc/{pid}/io"), "read_bytes: 100\nwrite_bytes: 10\n");
         }
-        let mut threads = Threads::open(&host).unwrap();
+        let mut threads = NfsdThreads::open(&host).unwrap();
         assert_eq!(threads.io(), Some(Io { read_bytes: 200, write_bytes: 20 }));
         let one = crate::counters::process::stat(stat.as_bytes()).unwrap().cpu_ticks;
         assert_eq!(threads.cost(), Some((2 * one, 68)));

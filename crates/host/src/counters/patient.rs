@@ -17,12 +17,12 @@ const PATIENCE: Duration = Duration::from_millis(200);
 pub const AT_THE_ENDS_NS: u64 = u64::MAX / 4;
 
 /// Name of the drive, number of the field, value.
-type Answer = (String, usize, u64);
+type DriveReading = (String, usize, u64);
 
 /// Drives that are asked for numbers.
 pub struct Patient {
     ask: Sender<()>,
-    answers: Receiver<Vec<Answer>>,
+    answers: Receiver<Vec<DriveReading>>,
     /// Asked, and no answer yet.
     waiting: bool,
 }
@@ -51,7 +51,7 @@ impl Patient {
 
 impl Sample for Patient {
     fn sample(&mut self, table: &mut Table) {
-        let put = |table: &mut Table, answers: Vec<Answer>| {
+        let put = |table: &mut Table, answers: Vec<DriveReading>| {
             for (name, field, value) in answers {
                 table.put(name.as_bytes(), field, value);
             }

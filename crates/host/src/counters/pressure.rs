@@ -4,12 +4,12 @@
 //! Kernels without PSI, or booted with psi=0, have no such files.
 
 use super::text::{lines, number, words};
-use super::{INTERVAL_NS, Sample, Source, Subject};
+use super::{CounterSource, INTERVAL_NS, Sample, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
 use facts::counters::table::{Field, Table};
 
-pub const PRESSURE: Source = Source {
+pub const PRESSURE: CounterSource = CounterSource {
     name: "pressure",
     about: "Time in which some task, or every task, waited for I/O, a processor or memory",
     fields: &[Field::counter("some_ns"), Field::counter("full_ns")],

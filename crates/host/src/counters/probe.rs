@@ -5,7 +5,7 @@
 
 use super::diskstats;
 use super::mountstats::{mount, mounted_again};
-use super::nfs_server::Threads;
+use super::nfs_server::NfsdThreads;
 use super::process::io;
 use super::zfs::Pools;
 use crate::sys::Host;
@@ -24,7 +24,7 @@ pub struct Probe {
     devices: Vec<String>,
     leaves: Vec<String>,
     layers: Vec<CachingLayer>,
-    server: Option<(Threads, Vec<String>)>,
+    server: Option<(NfsdThreads, Vec<String>)>,
     pools: Option<Pools>,
 }
 
@@ -63,7 +63,7 @@ impl Probe {
     /// Counts as well what this machine's own NFS server does, which serves from `devices`.
     #[must_use]
     pub fn with_server(mut self, host: &Host, devices: &[String]) -> Probe {
-        self.server = Threads::open(host).map(|threads| (threads, devices.to_vec()));
+        self.server = NfsdThreads::open(host).map(|threads| (threads, devices.to_vec()));
         self
     }
 

@@ -7,12 +7,12 @@
 //! or ready and waiting for a processor (the run delay of its main thread, schedstat).
 
 use super::text::{lines, number, value_of, words};
-use super::{INTERVAL_NS, Sample, Source, Subject, freezer};
+use super::{CounterSource, INTERVAL_NS, Sample, Subject, freezer};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
 use facts::counters::table::{Field, Table};
 
-pub const PROCESS: Source = Source {
+pub const PROCESS: CounterSource = CounterSource {
     name: "process",
     about: "Processor time, faults, memory and I/O of the process that carries the load",
     fields: &[
@@ -32,7 +32,8 @@ pub const PROCESS: Source = Source {
     open,
 };
 
-struct Process {
+/// The files of one process that are counted from, kept open.
+struct ProcessFiles {
     stat: Reread,
     status: Option<Reread>,
     io: Option<Reread>,
@@ -44,12 +45,12 @@ struct Process {
 fn open(host: &Host, subject: &Subject) -> Option<Box<dyn Sample>> {
     let at = |name: &str| Reread::open(host, format!("/proc/{}/{name}", subject.worker_pid)).ok();
     let (stat, status, io) = (at("stat")?, at("status"), at("io"));
-    let (schedstat, freezers) = (at("schedstat"), freezer::of(host, subject.worker_pid));
+    let (schedstat, freezers) = (at("schedstat"), freezer::freezer_files(host, subject.worker_pid));
     let tick_ns = subject.tick_ns;
-    Some(Box::new(Process { stat, status, io, schedstat, freezers, tick_ns }))
+    Some(Box::new(ProcessFiles { stat, status, io, schedstat, freezers, tick_ns }))
 }
 
-impl Sample for Process {
+impl Sample for ProcessFiles {
     fn sample(&mut self, table: &mut Table) {
         if let Some(stat) = self.stat.read().and_then(stat) {
             table.put(b"", 0, stat.cpu_ticks.saturating_mul(self.tick_ns));
@@ -79,7 +80,7 @@ impl Sample for Process {
 
 /// What we take from /proc/PID/stat, or a thread's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stat {
+pub struct ProcessStat {
     /// Processor time in user and kernel mode, ticks.
     pub cpu_ticks: u64,
     /// The CPU that it last ran on.
@@ -93,7 +94,7 @@ pub struct Stat {
 }
 
 /// Reads /proc/PID/stat or /proc/PID/task/TID/stat.
-pub fn stat(text: &[u8]) -> Option<Stat> {
+pub fn stat(text: &[u8]) -> Option<ProcessStat> {
     let line = lines(text).next()?;
     // The command's name is in brackets and may hold blanks and brackets: the last one closes it.
     let end = line.iter().rposition(|&byte| byte == b')')?;
@@ -104,7 +105,7 @@ pub fn stat(text: &[u8]) -> Option<Stat> {
         *column = number(word);
     }
     let (user, system) = (columns[14]?, columns[15]?);
-    Some(Stat {
+    Some(ProcessStat {
         cpu_ticks: user.checked_add(system)?,
         cpu: columns[39]?,
         major_faults: columns[12]?,
@@ -145,7 +146,7 @@ mod tests {
     #[test]
     fn a_recorded_stat_with_brackets_in_its_name_is_read() {
         let (cpu_ticks, stopped) = (431 + 87, false);
-        let expected = Stat { cpu_ticks, cpu: 1, major_faults: 3, threads: 5, stopped };
+        let expected = ProcessStat { cpu_ticks, cpu: 1, major_faults: 3, threads: 5, stopped };
         assert_eq!(stat(STAT.as_bytes()), Some(expected));
         for (state, stopped) in [("T", true), ("t", false), ("R", false), ("D", false)] {
             let text = STAT.replacen(") R ", &format!(") {state} "), 1);

@@ -7,12 +7,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{INTERVAL_NS, Sample, Source, Subject};
-use crate::sys::qdisc::{Asker, Counts};
+use super::{CounterSource, INTERVAL_NS, Sample, Subject};
+use crate::sys::qdisc::{Counts, QdiscSocket};
 use crate::sys::{Host, link};
 use facts::counters::table::{Field, Table};
 
-pub const QDISCS: Source = Source {
+pub const QDISCS: CounterSource = CounterSource {
     name: "qdiscs",
     about: "Bytes, drops and what waits in the queueing discipline of each network interface",
     fields: &[
@@ -33,7 +33,7 @@ pub const QDISCS: Source = Source {
 const MOST_INTERFACES: usize = 64;
 
 struct Qdiscs {
-    asker: Asker,
+    asker: QdiscSocket,
     /// By their numbers; one without a name is gone.
     names: BTreeMap<u32, Vec<u8>>,
 }
@@ -43,7 +43,7 @@ fn open(host: &Host, _: &Subject) -> Option<Box<dyn Sample>> {
     if !host.is_live() {
         return None;
     }
-    let asker = Asker::open().ok()?;
+    let asker = QdiscSocket::open().ok()?;
     Some(Box::new(Qdiscs { asker, names: BTreeMap::new() }))
 }
 

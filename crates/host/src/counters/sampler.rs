@@ -25,8 +25,8 @@ const MOST_OF_INTERVAL: u64 = 500;
 /// half as often: a night's rows would not fit into memory on a large server.
 const ROWS_MAX: usize = 36_000;
 
-/// An open source and its rows.
-struct Watch {
+/// An open source of counters with its rows, and when the next is due.
+struct SampledSource {
     sample: Box<dyn Sample>,
     table: Table,
     every_ns: u64,
@@ -81,17 +81,17 @@ pub fn twice(host: &Host, subject: &Subject) -> Vec<Series> {
     watches.into_iter().map(|watch| watch.table.into_series(0)).collect()
 }
 
-fn open(host: &Host, subject: &Subject) -> Vec<Watch> {
+fn open(host: &Host, subject: &Subject) -> Vec<SampledSource> {
     let open = SOURCES.iter().filter_map(|source| {
         let sample = (source.open)(host, subject)?;
         let table = Table::new(source.name, source.fields, source.born_at_zero);
-        Some(Watch { sample, table, every_ns: source.every_ns, due_ns: 0, cost_ns: 0 })
+        Some(SampledSource { sample, table, every_ns: source.every_ns, due_ns: 0, cost_ns: 0 })
     });
     open.collect()
 }
 
 /// Takes rows at fixed instants, so that being late once does not make every later row late.
-fn count(watches: &mut [Watch], stopped: &Receiver<()>) {
+fn count(watches: &mut [SampledSource], stopped: &Receiver<()>) {
     let mut due_ns = clock::monotonic_ns() + INTERVAL_NS;
     loop {
         let wait = Duration::from_nanos(due_ns.saturating_sub(clock::monotonic_ns()));
@@ -111,7 +111,7 @@ fn count(watches: &mut [Watch], stopped: &Receiver<()>) {
 }
 
 /// A row of each source that is due, or of every source.
-fn rows(watches: &mut [Watch], now_ns: u64, all: bool) {
+fn rows(watches: &mut [SampledSource], now_ns: u64, all: bool) {
     for watch in watches {
         if !all && now_ns < watch.due_ns {
             continue;

@@ -5,12 +5,12 @@
 //! work left because `netdev_budget` or its time was used up.
 
 use super::text::{lines, words};
-use super::{INTERVAL_NS, Sample, Source, Subject};
+use super::{CounterSource, INTERVAL_NS, Sample, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
 use facts::counters::table::{Field, Table};
 
-pub const SOFTNET: Source = Source {
+pub const SOFTNET: CounterSource = CounterSource {
     name: "softnet",
     about: "Packets that each CPU processed, dropped for want of room, and left for a later round",
     fields: &[

@@ -4,12 +4,12 @@
 //! `user` includes guests' time. An offline CPU is not listed.
 
 use super::text::{lines, number, words};
-use super::{INTERVAL_NS, Sample, Source, Subject};
+use super::{CounterSource, INTERVAL_NS, Sample, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
 use facts::counters::table::{Field, Table};
 
-pub const STAT: Source = Source {
+pub const STAT: CounterSource = CounterSource {
     name: "stat",
     about: "What each CPU spent its time on; interrupts and context switches of the machine",
     fields: &[
@@ -34,17 +34,18 @@ const FIELD_OF_COLUMN: [usize; 8] = [0, 0, 1, 6, 2, 3, 4, 5];
 const INTERRUPTS: usize = 7;
 const CONTEXT_SWITCHES: usize = 8;
 
-struct Stat {
+/// /proc/stat, kept open: the times of each CPU.
+struct CpuStat {
     file: Reread,
     tick_ns: u64,
 }
 
 fn open(host: &Host, subject: &Subject) -> Option<Box<dyn Sample>> {
     let file = Reread::open(host, "/proc/stat").ok()?;
-    Some(Box::new(Stat { file, tick_ns: subject.tick_ns }))
+    Some(Box::new(CpuStat { file, tick_ns: subject.tick_ns }))
 }
 
-impl Sample for Stat {
+impl Sample for CpuStat {
     fn sample(&mut self, table: &mut Table) {
         if let Some(text) = self.file.read() {
             parse(text, self.tick_ns, &mut |cpu, field, value| table.put(cpu, field, value));

@@ -11,14 +11,14 @@
 use std::path::{Path, PathBuf};
 
 use super::patient::{Patient, Put};
-use super::{Sample, Source, Subject};
+use super::{CounterSource, Sample, Subject};
 use crate::inventory::{nvme_controllers, sensor};
 use crate::sys::Host;
 use facts::counters::table::Field;
 
 /// `warning` is the threshold of the drive's own alarm, by default its Warning Composite
 /// Temperature; `critical` its Critical Composite Temperature (NVM Express Base 2.0, 5.17.2.1).
-pub const NVME: Source = Source {
+pub const NVME: CounterSource = CounterSource {
     name: "nvme-temperature",
     about: "Temperature of the NVMe drives below the target, and the limits that they state",
     fields: &[
@@ -33,7 +33,7 @@ pub const NVME: Source = Source {
 
 /// `recommended` is the highest for continuous work, `highest` the one above which the drive may
 /// be damaged, both as the drive itself states them (SCT, ATA8-ACS).
-pub const SATA: Source = Source {
+pub const SATA: CounterSource = CounterSource {
     name: "sata-temperature",
     about: "Temperature of the SATA drives below the target, and the limits that they state",
     fields: &[

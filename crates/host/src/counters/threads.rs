@@ -10,12 +10,12 @@ use facts::counters::MOST_THREADS;
 use std::fmt::Write;
 
 use super::process::{stat, wait_ns};
-use super::{Sample, Source, Subject};
+use super::{CounterSource, Sample, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
 use facts::counters::table::{Field, Table};
 
-pub const THREADS: Source = Source {
+pub const THREADS: CounterSource = CounterSource {
     name: "threads",
     about: "Processor time of each thread of the load, its CPU, and how long it waited for one",
     fields: &[Field::counter("cpu_ns"), Field::gauge("cpu"), Field::counter("wait_ns")],
@@ -24,18 +24,20 @@ pub const THREADS: Source = Source {
     open,
 };
 
-struct Thread {
+/// The files of one thread, kept open.
+struct WatchedThread {
     /// Name of the columns' scope, `t<TID>`.
     name: String,
     stat: Reread,
     schedstat: Option<Reread>,
 }
 
-struct Threads {
+/// The threads of one process, with the files of those that are watched.
+struct ProcessThreads {
     host: Host,
     directory: String,
     tick_ns: u64,
-    watched: Vec<Thread>,
+    watched: Vec<WatchedThread>,
     /// Threads when they were last listed.
     listed: u64,
 }
@@ -44,11 +46,11 @@ fn open(host: &Host, subject: &Subject) -> Option<Box<dyn Sample>> {
     let directory = format!("/proc/{}/task", subject.worker_pid);
     host.exists(&directory).then(|| {
         let (host, tick_ns) = (host.clone(), subject.tick_ns);
-        Box::new(Threads { host, directory, tick_ns, watched: Vec::new(), listed: 0 }) as _
+        Box::new(ProcessThreads { host, directory, tick_ns, watched: Vec::new(), listed: 0 }) as _
     })
 }
 
-impl Sample for Threads {
+impl Sample for ProcessThreads {
     fn sample(&mut self, table: &mut Table) {
         let mut threads = 0;
         let tick_ns = self.tick_ns;
@@ -65,7 +67,7 @@ impl Sample for Threads {
     }
 }
 
-impl Thread {
+impl WatchedThread {
     /// Puts its values into the row; gives its process's threads, `None` when it is gone.
     fn sample(&mut self, table: &mut Table, tick_ns: u64) -> Option<u64> {
         let stat = self.stat.read().and_then(stat)?;
@@ -80,7 +82,7 @@ impl Thread {
     }
 }
 
-impl Threads {
+impl ProcessThreads {
     /// Starts to watch threads that are not watched yet; gives how many the process has.
     fn watch_new(&mut self, table: &mut Table) -> Option<u64> {
         let mut threads = None;
@@ -100,7 +102,7 @@ impl Threads {
                 Reread::open(&self.host, &path).ok()
             };
             let Some(stat) = open("stat") else { continue };
-            let mut thread = Thread { name, stat, schedstat: open("schedstat") };
+            let mut thread = WatchedThread { name, stat, schedstat: open("schedstat") };
             if let Some(count) = thread.sample(table, self.tick_ns) {
                 threads = Some(count);
                 self.watched.push(thread);

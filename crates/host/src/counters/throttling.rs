@@ -6,12 +6,12 @@
 //! and most virtual machines, have no such files.
 
 use super::text::{lines, number};
-use super::{Sample, Source, Subject};
+use super::{CounterSource, Sample, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
 use facts::counters::table::{Field, Table};
 
-pub const THROTTLING: Source = Source {
+pub const THROTTLING: CounterSource = CounterSource {
     name: "cpu-throttling",
     about: "Thermal throttling of each CPU and of its package (Intel)",
     fields: &[

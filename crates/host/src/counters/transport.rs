@@ -4,12 +4,12 @@
 //! beside them. TCP counts both versions of IP there, UDP version 4 alone.
 
 use super::text::{lines, number, words};
-use super::{INTERVAL_NS, Sample, Source, Subject};
+use super::{CounterSource, INTERVAL_NS, Sample, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
 use facts::counters::table::{Field, Table};
 
-pub const TRANSPORT: Source = Source {
+pub const TRANSPORT: CounterSource = CounterSource {
     name: "transport",
     about: "Segments of TCP, those sent again, and datagrams of UDP that found no room",
     fields: &[

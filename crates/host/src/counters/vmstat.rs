@@ -1,12 +1,12 @@
 //! /proc/vmstat: signs that memory is short.
 
 use super::text::{lines, number, words};
-use super::{INTERVAL_NS, Sample, Source, Subject};
+use super::{CounterSource, INTERVAL_NS, Sample, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
 use facts::counters::table::{Field, Table};
 
-pub const VMSTAT: Source = Source {
+pub const VMSTAT: CounterSource = CounterSource {
     name: "vmstat",
     about: "Pages swapped, major faults, and reclaim of memory, of the whole machine",
     fields: &[

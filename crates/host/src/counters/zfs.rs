@@ -5,13 +5,13 @@
 //! many, the first 64. A kstat is a table `name type value` below two lines of heading.
 
 use super::text::{lines, number, words};
-use super::{INTERVAL_NS, Sample, Source, Subject};
+use super::{CounterSource, INTERVAL_NS, Sample, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
 use facts::counters::PoolCounts;
 use facts::counters::table::{Field, Table};
 
-pub const ZFS: Source = Source {
+pub const ZFS: CounterSource = CounterSource {
     name: "zfs",
     about: "Hits, misses and size of the ARC of ZFS, bytes of datasets, commits of the intent log",
     fields: &[

@@ -63,7 +63,7 @@ pub fn maker(uuid: &str) -> &'static str {
 
 /// How the device whose directory in /sys is `path` keeps on some of those `below` it what the
 /// others hold; or why that is not known, as a clause.
-pub fn of(host: &Host, path: &Path, below: &[String]) -> Result<Option<Caching>, String> {
+pub fn read_caching(host: &Host, path: &Path, below: &[String]) -> Result<Option<Caching>, String> {
     let name = name_of(Some(path.to_owned())).unwrap_or_default();
     // One device alone is no cache of another.
     if below.len() < 2 {

@@ -120,13 +120,13 @@ fn read(host: &Host, mounts: &[Mount], name: &str) -> Option<Device> {
     let queue = |file: &str| host.word(whole.join("queue").join(file));
     let number = |file: &str| queue(file)?.parse::<u64>().ok();
     let switch = |file: &str| number(file).map(|value| value != 0);
-    let transport = transport::of(host, &whole);
+    let transport = transport::transport_at(host, &whole);
     let limit = match kind {
         DeviceKind::Disk => limit::of_disk(host, &whole, &transport, switch("rotational")),
-        _ => limit::Limit::default(),
+        _ => limit::DiskLimit::default(),
     };
     let attached = kind == DeviceKind::Disk;
-    let (caching, opaque) = match caching::of(host, &path, &slaves) {
+    let (caching, opaque) = match caching::read_caching(host, &path, &slaves) {
         Ok(caching) => (caching, None),
         Err(why) => (None, Some(why)),
     };

@@ -23,7 +23,7 @@ const WORDS: usize = 256;
 
 /// The data of the disk whose directory in /sys is `whole`; `None` when it is no ATA disk, or its
 /// driver tells nothing.
-pub fn of(host: &Host, whole: &Path) -> Option<Identify> {
+pub fn read_identify(host: &Host, whole: &Path) -> Option<Identify> {
     let page = bytes_of(host, &whole.join("device/vpd_pg89"));
     page.and_then(|page| from_page(&page)).or_else(|| {
         let port = ata_port(whole)?;

@@ -16,7 +16,7 @@ use facts::inventory::{Ceiling, ceiling, turns_allow};
 
 /// What is known of a disk's limits.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Limit {
+pub struct DiskLimit {
     /// What its link runs at, in words.
     pub link: Option<String>,
     /// What it cannot exceed.
@@ -27,7 +27,7 @@ pub struct Limit {
 const FASTEST_RPM: f64 = 15_000.0;
 
 /// Limits of the disk at `path` in /sys.
-pub fn of_disk(host: &Host, path: &Path, transport: &str, rotational: Option<bool>) -> Limit {
+pub fn of_disk(host: &Host, path: &Path, transport: &str, rotational: Option<bool>) -> DiskLimit {
     let link = match transport {
         "sata" => sata(host, path),
         "nvme" => nvme(host, path),
@@ -44,12 +44,12 @@ pub fn of_disk(host: &Host, path: &Path, transport: &str, rotational: Option<boo
     let why = why.collect::<Vec<String>>().join(", and ");
     let ceiling =
         (!why.is_empty()).then_some(Ceiling { bytes_per_s, data_bytes_per_s, ops_per_s, why });
-    Limit { link, ceiling }
+    DiskLimit { link, ceiling }
 }
 
 /// A link and what it carries, bytes per second.
 #[derive(Clone, Debug, PartialEq)]
-struct Link {
+struct LinkCapacity {
     words: String,
     /// After the line code.
     bytes_per_s: f64,
@@ -57,33 +57,34 @@ struct Link {
     data: Option<f64>,
 }
 
-impl Link {
-    fn new(words: String, capacity: &Capacity) -> Link {
+impl LinkCapacity {
+    fn new(words: String, capacity: &Capacity) -> LinkCapacity {
         let data = (!capacity.assumed).then_some(capacity.bytes_per_s);
-        Link { words, bytes_per_s: capacity.encoded_bytes_per_s, data }
+        LinkCapacity { words, bytes_per_s: capacity.encoded_bytes_per_s, data }
     }
 }
 
 /// `6.0 Gbps` of the port in /sys/class/ata_link.
-fn sata(host: &Host, path: &Path) -> Option<Link> {
+fn sata(host: &Host, path: &Path) -> Option<LinkCapacity> {
     let port = ata_port(path)?;
     let speed = host.word(format!("/sys/class/ata_link/link{port}/sata_spd"))?;
     let rate = gigabits(&speed, " Gbps")? / 1e9;
-    Some(Link::new(format!("SATA at {rate} Gb/s"), &ceiling::sata(rate)?))
+    Some(LinkCapacity::new(format!("SATA at {rate} Gb/s"), &ceiling::sata(rate)?))
 }
 
 /// The narrowest port on the way to a disk behind a SAS adapter, all its lanes together; nothing
 /// when one of them is not known.
-fn serial_attached(host: &Host, path: &Path) -> Option<Link> {
+fn serial_attached(host: &Host, path: &Path) -> Option<LinkCapacity> {
     let ports = sas::ports(host, &host.resolve(path)?);
     let lane = |rate: &f64| ceiling::sas(rate / 1e9, 1);
-    let whole = |port: sas::Port| {
+    let whole = |port: sas::SasPort| {
         let lanes: Vec<Capacity> = port.rates.iter().map(lane).collect::<Option<_>>()?;
         let all = |of: &dyn Fn(&Capacity) -> f64| lanes.iter().map(of).sum::<f64>();
         let encoded = all(&|lane| lane.encoded_bytes_per_s);
         (!lanes.is_empty()).then(|| (encoded, all(&|lane| lane.bytes_per_s), port))
     };
-    let wholes: Vec<(f64, f64, sas::Port)> = ports.into_iter().map(whole).collect::<Option<_>>()?;
+    let wholes: Vec<(f64, f64, sas::SasPort)> =
+        ports.into_iter().map(whole).collect::<Option<_>>()?;
     let narrowest = wholes.into_iter().min_by(|(a, ..), (b, ..)| a.total_cmp(b));
     let (bytes_per_s, data, port) = narrowest?;
     let (lanes, rate) = (port.rates.len(), port.rates.first()? / 1e9);
@@ -91,28 +92,28 @@ fn serial_attached(host: &Host, path: &Path) -> Option<Link> {
         1 => format!("SAS at {rate} Gb/s"),
         _ => format!("SAS at {rate} Gb/s x{lanes} ({})", port.joins),
     };
-    Some(Link { words, bytes_per_s, data: Some(data) })
+    Some(LinkCapacity { words, bytes_per_s, data: Some(data) })
 }
 
 /// The slowest USB link on the way to a disk.
-fn universal(host: &Host, path: &Path) -> Option<Link> {
+fn universal(host: &Host, path: &Path) -> Option<LinkCapacity> {
     let links = usb::links(host, &host.resolve(path)?);
     let rates: Vec<f64> = links.into_iter().map(|link| link.megabits).collect::<Option<_>>()?;
     let slowest = rates.into_iter().reduce(f64::min)?;
-    Some(Link::new(format!("USB at {} Gb/s", slowest / 1e3), &ceiling::usb(slowest)?))
+    Some(LinkCapacity::new(format!("USB at {} Gb/s", slowest / 1e3), &ceiling::usb(slowest)?))
 }
 
 /// The PCIe links of its controllers, added up.
-fn nvme(host: &Host, path: &Path) -> Option<Link> {
+fn nvme(host: &Host, path: &Path) -> Option<LinkCapacity> {
     let links = nvme_controllers(host, path).into_iter().map(|controller| {
         let port = controller.ancestors().find(|up| host.exists(up.join("current_link_speed")))?;
         let speed = host.word(port.join("current_link_speed"))?;
         let width = host.word(port.join("current_link_width"))?;
         pcie(&speed, &width, pcie::payload_bytes(host, port))
     });
-    let links: Vec<Link> = links.collect::<Option<_>>()?;
+    let links: Vec<LinkCapacity> = links.collect::<Option<_>>()?;
     let words: Vec<&str> = links.iter().map(|link| link.words.as_str()).collect();
-    (!links.is_empty()).then(|| Link {
+    (!links.is_empty()).then(|| LinkCapacity {
         words: words.join(" + "),
         bytes_per_s: links.iter().map(|link| link.bytes_per_s).sum(),
         data: links.iter().map(|link| link.data).sum(),
@@ -120,10 +121,10 @@ fn nvme(host: &Host, path: &Path) -> Option<Link> {
 }
 
 /// `8.0 GT/s PCIe` and `4`.
-fn pcie(speed: &str, width: &str, payload_bytes: Option<u32>) -> Option<Link> {
+fn pcie(speed: &str, width: &str, payload_bytes: Option<u32>) -> Option<LinkCapacity> {
     let pace = Pace::of_words(speed, width)?;
     let words = format!("PCIe at {} GT/s x{}", pace.gt_per_s, pace.lanes);
-    Some(Link::new(words, &ceiling::pcie(pace, payload_bytes)?))
+    Some(LinkCapacity::new(words, &ceiling::pcie(pace, payload_bytes)?))
 }
 
 /// What [`turns_allow`] a disk, with the reason.

@@ -32,11 +32,12 @@ use text::{Node, Tree};
 /// A recorded machine, unpacked where it can be read; gone when dropped.
 #[derive(Debug)]
 pub struct Recording {
-    place: Place,
+    place: RecordingFolder,
 }
 
+/// Where the files of a recording can be read: unpacked by us, or somebody's own directory.
 #[derive(Debug)]
-enum Place {
+enum RecordingFolder {
     Unpacked(Unpacked),
     /// Somebody's own directory, which stays.
     Folder(PathBuf),
@@ -67,12 +68,12 @@ impl Recording {
             let root = path.canonicalize().map_err(|error| Error::new(what(), error))?;
             if sosreport::is_one(&root) {
                 let tree = sosreport::tree(&root).map_err(|why| Error::new(what(), why))?;
-                return Ok(Recording { place: Place::Unpacked(unpack(&tree)?) });
+                return Ok(Recording { place: RecordingFolder::Unpacked(unpack(&tree)?) });
             }
             folder::check(&root).map_err(|why| {
                 Error::new(what(), why).hint("record that machine with inspect --record FILE")
             })?;
-            return Ok(Recording { place: Place::Folder(root) });
+            return Ok(Recording { place: RecordingFolder::Folder(root) });
         }
         let mut texts = Vec::new();
         for path in &paths {
@@ -116,8 +117,9 @@ impl Recording {
     }
 
     fn of_one(text: &str, what: impl Fn() -> String) -> Result<Recording, Error> {
-        let fault =
-            |fault: text::Fault| Error::new(what(), format!("line {}: {}", fault.line, fault.why));
+        let fault = |fault: text::ParseFault| {
+            Error::new(what(), format!("line {}: {}", fault.line, fault.why))
+        };
         let written = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
         let first = text.lines().position(|line| written(&line)).map_or(0, |at| at + 1);
         // A text whose first lines are those of a recording is one that has a fault.
@@ -131,7 +133,7 @@ impl Recording {
             let why = format!("nothing of /proc or /sys is in it: {}", pasted::unknown());
             return Err(Error::new(what(), why).hint(HINT));
         }
-        Ok(Recording { place: Place::Unpacked(unpack(&tree)?) })
+        Ok(Recording { place: RecordingFolder::Unpacked(unpack(&tree)?) })
     }
 
     fn of_pasted(
@@ -144,7 +146,7 @@ impl Recording {
             Error::new(what(), why)
                 .hint("paste the whole output of each command, as it was printed")
         })?;
-        Ok(Recording { place: Place::Unpacked(unpack(&tree)?) })
+        Ok(Recording { place: RecordingFolder::Unpacked(unpack(&tree)?) })
     }
 
     /// Whether it was made from what people pasted.
@@ -169,14 +171,14 @@ impl Recording {
     fn of_text(text: &str) -> Result<Recording, Unmade> {
         let tree = Tree::parse(text).map_err(Unmade::Fault)?;
         let unpacked = unpack(&tree).map_err(Unmade::Refused)?;
-        Ok(Recording { place: Place::Unpacked(unpacked) })
+        Ok(Recording { place: RecordingFolder::Unpacked(unpacked) })
     }
 
     /// The machine that was recorded.
     pub fn host(&self) -> Host {
         match &self.place {
-            Place::Unpacked(unpacked) => Host::at(unpacked.root()),
-            Place::Folder(root) => Host::at(root),
+            RecordingFolder::Unpacked(unpacked) => Host::at(unpacked.root()),
+            RecordingFolder::Folder(root) => Host::at(root),
         }
     }
 }
@@ -259,7 +261,7 @@ pub fn is_recording(start: &[u8], _: &[u8]) -> bool {
 
 #[derive(Debug)]
 enum Unmade {
-    Fault(text::Fault),
+    Fault(text::ParseFault),
     Refused(Error),
 }
 
@@ -299,7 +301,7 @@ impl Recording {
 #[expect(clippy::disallowed_methods, reason = "makes fixtures")]
 mod tests {
     use super::*;
-    use crate::sys::output::{Kind, Wanted};
+    use crate::sys::output::{OutputKind, Wanted};
 
     fn error(bytes: &[u8]) -> Error {
         let folder = tempfile::tempdir().unwrap();
@@ -317,7 +319,7 @@ mod tests {
         let plain = Recording::open_path(&file).unwrap();
         assert_eq!(plain.host().word("/sys/l").unwrap(), "1");
         let file = folder.path().join("r.gz");
-        let kind = Kind { name: "recording", is: is_recording };
+        let kind = OutputKind { name: "recording", is: is_recording };
         let wanted = Wanted { path: &file, flag: "--record", kind, force: false };
         let to = Output::decide(&wanted, Vec::new()).unwrap();
         save(std::str::from_utf8(text).unwrap(), &to).unwrap();

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use super::identify;
 use crate::sys::Host;
 
-/// One or several phys that join the same two ends.
+/// A SAS port: one or several phys that join the same two ends.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Port {
+pub struct SasPort {
     /// The kernel's name: `port-0:0:3`.
     pub id: String,
     /// What it joins: `HBA to expander`.
@@ -28,14 +28,14 @@ pub struct Port {
 }
 
 /// The ports above the whole disk at `path` (without links), from the adapter's side.
-pub fn ports(host: &Host, path: &Path) -> Vec<Port> {
+pub fn ports(host: &Host, path: &Path) -> Vec<SasPort> {
     // Children before parents.
     let mut places: Vec<&Path> = path.ancestors().filter(|place| begins(place, "port-")).collect();
     places.reverse();
     places.into_iter().filter_map(|place| port(host, path, place)).collect()
 }
 
-fn port(host: &Host, disk: &Path, place: &Path) -> Option<Port> {
+fn port(host: &Host, disk: &Path, place: &Path) -> Option<SasPort> {
     let id = name(place)?.to_owned();
     let below = disk.ancestors().find(|down| down.parent() == Some(place))?;
     let upper = match begins(place.parent()?, "expander-") {
@@ -52,10 +52,10 @@ fn port(host: &Host, disk: &Path, place: &Path) -> Option<Port> {
     let near = slowest(host, &phys, HARDWARE);
     let far = match to_expander {
         true => slowest(host, &self::phys(host, below), HARDWARE),
-        false => identify::of(host, disk).and_then(|disk| disk.fastest_bits_per_s()),
+        false => identify::read_identify(host, disk).and_then(|disk| disk.fastest_bits_per_s()),
     };
     let both = near.zip(far).map(|(near, far)| near.min(far));
-    Some(Port {
+    Some(SasPort {
         id,
         joins: format!("{upper} to {lower}"),
         place: up.first().map_or(String::new(), |(phy, _)| file(phy, "negotiated_linkrate")),

@@ -6,7 +6,7 @@ use super::sysfs::{name_of, nvme_controllers};
 use crate::sys::Host;
 
 /// How a device is attached, by its name and its place in /sys.
-pub fn of(host: &Host, path: &Path) -> String {
+pub fn transport_at(host: &Host, path: &Path) -> String {
     let name = name_of(Some(path.to_owned())).unwrap_or_default();
     let place = path.to_string_lossy();
     let by_name = [

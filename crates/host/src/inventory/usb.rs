@@ -7,7 +7,7 @@ use crate::sys::Host;
 
 /// A link of USB.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Link {
+pub struct UsbLink {
     /// The kernel's name of the device at its lower end: bus, then ports, as `2-1.4`.
     pub id: String,
     /// All lanes together, 10^6 bit/s.
@@ -17,13 +17,13 @@ pub struct Link {
 }
 
 /// The links above the disk at `path` (in /sys, without symbolic links), from the root hub down.
-pub fn links(host: &Host, path: &Path) -> Vec<Link> {
+pub fn links(host: &Host, path: &Path) -> Vec<UsbLink> {
     let mut places: Vec<&Path> = path.ancestors().filter(|place| is_device(place)).collect();
     places.reverse();
     let link = |place: &Path| {
         let file = place.join("speed");
         let megabits = host.word(&file).and_then(|word| word.parse::<f64>().ok());
-        Some(Link {
+        Some(UsbLink {
             id: place.file_name()?.to_str()?.to_owned(),
             // 1.5 to 80 000 today.
             megabits: megabits.filter(|rate| *rate > 0.0 && *rate <= 1e6),

@@ -38,10 +38,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How long a command may take that only changes names and superblocks.
 const COMMAND_MAX: Duration = Duration::from_secs(120);
 
-/// One thing that is about to be made.
+/// One thing of a layout that is about to be made, as the journal notes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Act {
+pub enum LayoutAct {
     /// An empty directory, to mount on.
     Directory {
         /// Absolute; a part of it begins with `brickyard`.
@@ -95,30 +95,32 @@ pub enum Act {
     },
 }
 
-impl Act {
+impl LayoutAct {
     /// What people, and the line that ends it, call it.
     pub fn called(&self) -> String {
         match self {
-            Act::Directory { path } => path.clone(),
-            Act::Signature { disk, kind, mark } => {
+            LayoutAct::Directory { path } => path.clone(),
+            LayoutAct::Signature { disk, kind, mark } => {
                 format!("the {kind} signature {mark} on {}", disk.name)
             }
-            Act::Array { name, uuid, .. } => format!("the array {name} ({uuid})"),
-            Act::Group { name, .. } => format!("the volume group {name}"),
-            Act::Pool { name, .. } => format!("the pool {name}"),
-            Act::Mount { at, .. } | Act::Share { at, .. } => format!("the mount at {at}"),
+            LayoutAct::Array { name, uuid, .. } => format!("the array {name} ({uuid})"),
+            LayoutAct::Group { name, .. } => format!("the volume group {name}"),
+            LayoutAct::Pool { name, .. } => format!("the pool {name}"),
+            LayoutAct::Mount { at, .. } | LayoutAct::Share { at, .. } => {
+                format!("the mount at {at}")
+            }
         }
     }
 
     /// The disks that it is about.
     pub fn disks(&self) -> &[Identity] {
         match self {
-            Act::Directory { .. } | Act::Share { .. } => &[],
-            Act::Signature { disk, .. } => std::slice::from_ref(disk),
-            Act::Array { members, .. } | Act::Group { members, .. } | Act::Pool { members, .. } => {
-                members
-            }
-            Act::Mount { disks, .. } => disks,
+            LayoutAct::Directory { .. } | LayoutAct::Share { .. } => &[],
+            LayoutAct::Signature { disk, .. } => std::slice::from_ref(disk),
+            LayoutAct::Array { members, .. }
+            | LayoutAct::Group { members, .. }
+            | LayoutAct::Pool { members, .. } => members,
+            LayoutAct::Mount { disks, .. } => disks,
         }
     }
 
@@ -126,13 +128,13 @@ impl Act {
     pub(super) fn undo(&self, host: &Host, same_boot: bool, dry: bool) -> Fate {
         let now = Now { host, same_boot, dry };
         match self {
-            Act::Directory { path } => directory(&now, path),
-            Act::Signature { disk, mark, .. } => signature::undo(&now, disk, mark),
-            Act::Array { uuid, members, .. } => array::undo(&now, uuid, members),
-            Act::Group { name, members } => group::undo(&now, name, members),
-            Act::Pool { name, members } => pool::undo(&now, name, members),
-            Act::Mount { at, disks } => mount::undo(&now, at, disks),
-            Act::Share { at, source } => share::undo(&now, at, source),
+            LayoutAct::Directory { path } => directory(&now, path),
+            LayoutAct::Signature { disk, mark, .. } => signature::undo(&now, disk, mark),
+            LayoutAct::Array { uuid, members, .. } => array::undo(&now, uuid, members),
+            LayoutAct::Group { name, members } => group::undo(&now, name, members),
+            LayoutAct::Pool { name, members } => pool::undo(&now, name, members),
+            LayoutAct::Mount { at, disks } => mount::undo(&now, at, disks),
+            LayoutAct::Share { at, source } => share::undo(&now, at, source),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::journal::identity;
 use std::time::Duration;
 
 use super::fate::{Fate, Said};
-use super::layout::Act;
+use super::layout::LayoutAct;
 use super::{Change, Journal, Line, boot};
 use crate::sys::{Error, Host, port};
 use facts::identity::Identity;
@@ -37,7 +37,7 @@ pub struct Outstanding {
     /// The first change; none for a directory.
     change: Option<Change>,
     /// What was made, when it is no setting.
-    act: Option<Act>,
+    act: Option<LayoutAct>,
     /// Which line noted it first, from 0.
     line: usize,
     /// Everything that we have had it hold.
@@ -131,7 +131,7 @@ impl Journal {
     }
 
     /// What `provision` has noted and is not undone yet, oldest first.
-    pub fn acts(&self) -> Vec<Act> {
+    pub fn acts(&self) -> Vec<LayoutAct> {
         outstanding(&self.lines).into_iter().filter_map(|one| one.act).collect()
     }
 

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::Progress;
-use super::step::{Does, Goal, Ids, Phase, Step, node, signatures, words};
-use crate::journal::Act;
+use super::step::{Does, Goal, LayoutIds, Phase, Step, node, signatures, words};
+use crate::journal::LayoutAct;
 use crate::sys::{Error, Host, clock};
 use base::value;
 use facts::inventory::disk::Disk;
@@ -27,7 +27,7 @@ const NEAR_THE_LIMIT: f64 = 0.9;
 const BEGINS_MAX: Duration = Duration::from_secs(30);
 
 /// Adds the steps that make the array, and gives its node.
-pub fn steps(layout: &Layout, ids: &Ids, steps: &mut Vec<Step>) -> Vec<PathBuf> {
+pub fn steps(layout: &Layout, ids: &LayoutIds, steps: &mut Vec<Step>) -> Vec<PathBuf> {
     let all: Vec<&Disk> = layout.disks.iter().collect();
     let top = match nested(&layout.raid) {
         None => {
@@ -58,7 +58,7 @@ pub fn steps(layout: &Layout, ids: &Ids, steps: &mut Vec<Step>) -> Vec<PathBuf> 
 
 fn create(
     layout: &Layout,
-    ids: &Ids,
+    ids: &LayoutIds,
     which: usize,
     level: &str,
     disks: &[&Disk],
@@ -71,15 +71,21 @@ fn create(
     steps.push(Step::run(Phase::Array, words).noting(acts));
 }
 
-fn act(ids: &Ids, which: usize, disks: &[&Disk]) -> Act {
-    Act::Array {
+fn act(ids: &LayoutIds, which: usize, disks: &[&Disk]) -> LayoutAct {
+    LayoutAct::Array {
         name: format!("md{}", ids.arrays[which]),
         uuid: ids.array_uuids[which].clone(),
         members: disks.iter().map(|disk| disk.identity.clone()).collect(),
     }
 }
 
-fn command(layout: &Layout, ids: &Ids, which: usize, level: &str, nodes: &[String]) -> Vec<String> {
+fn command(
+    layout: &Layout,
+    ids: &LayoutIds,
+    which: usize,
+    level: &str,
+    nodes: &[String],
+) -> Vec<String> {
     let mut command = words(&[
         "mdadm",
         "--create",
@@ -101,7 +107,7 @@ fn command(layout: &Layout, ids: &Ids, which: usize, level: &str, nodes: &[Strin
 }
 
 /// From created to the state asked for.
-fn states(layout: &Layout, ids: &Ids, steps: &mut Vec<Step>) {
+fn states(layout: &Layout, ids: &LayoutIds, steps: &mut Vec<Step>) {
     let count = if nested(&layout.raid).is_some() { 2 } else { 1 };
     let mut settle = |which: usize, goal| {
         let array = format!("md{}", ids.arrays[which]);

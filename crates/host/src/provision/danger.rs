@@ -32,24 +32,24 @@ pub struct Danger {
     pub allowed_by: &'static str,
     /// Whether `--wipe`, naming this very disk, allows it.
     wipe: bool,
-    check: fn(&Seen<'_>) -> Option<Found>,
+    check: fn(&Seen<'_>) -> Option<DangerReason>,
 }
 
-/// A danger that is there.
+/// Why a danger holds for a disk.
 #[derive(Debug)]
-struct Found {
+struct DangerReason {
     why: String,
     /// What to type next; the danger's own remedy when there is nothing better.
     hint: Option<String>,
 }
 
-impl Found {
-    fn new(why: impl Into<String>) -> Option<Found> {
-        Some(Found { why: why.into(), hint: None })
+impl DangerReason {
+    fn new(why: impl Into<String>) -> Option<DangerReason> {
+        Some(DangerReason { why: why.into(), hint: None })
     }
 
-    fn hint(why: impl Into<String>, hint: impl Into<String>) -> Option<Found> {
-        Some(Found { why: why.into(), hint: Some(hint.into()) })
+    fn hint(why: impl Into<String>, hint: impl Into<String>) -> Option<DangerReason> {
+        Some(DangerReason { why: why.into(), hint: Some(hint.into()) })
     }
 }
 
@@ -70,7 +70,7 @@ const fn never(
     name: &'static str,
     about: &'static str,
     allowed_by: &'static str,
-    check: fn(&Seen<'_>) -> Option<Found>,
+    check: fn(&Seen<'_>) -> Option<DangerReason>,
 ) -> Danger {
     Danger { name, about, allowed_by, wipe: false, check }
 }
@@ -78,7 +78,7 @@ const fn never(
 const fn unless_wiped(
     name: &'static str,
     about: &'static str,
-    check: fn(&Seen<'_>) -> Option<Found>,
+    check: fn(&Seen<'_>) -> Option<DangerReason>,
 ) -> Danger {
     Danger { name, about, allowed_by: WIPE, wipe: true, check }
 }
@@ -273,7 +273,7 @@ pub fn check(
 fn refusals_of(seen: &Seen<'_>) -> Vec<Refusal> {
     let there = DANGERS.iter().filter(|danger| !(danger.wipe && seen.confirmed()));
     let found = there.filter_map(|danger| Some((danger, (danger.check)(seen)?)));
-    let refusal = |(danger, found): (&Danger, Found)| Refusal {
+    let refusal = |(danger, found): (&Danger, DangerReason)| Refusal {
         disk: seen.title(),
         danger: danger.name,
         why: found.why,

@@ -7,8 +7,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::step::{Does, Ids, Phase, Step, identities, node, signatures, words};
-use crate::journal::Act;
+use super::step::{Does, LayoutIds, Phase, Step, identities, node, signatures, words};
+use crate::journal::LayoutAct;
 use facts::inventory::disk::Disk;
 use facts::layout::filesystem::{FilesystemKind, kind, profiles};
 use facts::layout::{Layout, Volumes, precondition};
@@ -18,12 +18,12 @@ use facts::layout::{Layout, Volumes, precondition};
 const JOURNAL_BYTES_MAX: u64 = 1 << 30;
 
 /// What the superblock of a kind bears, by which it is known to be ours.
-fn mark<'a>(kind: &FilesystemKind, ids: &'a Ids) -> &'a str {
+fn mark<'a>(kind: &FilesystemKind, ids: &'a LayoutIds) -> &'a str {
     if kind.uuid.is_some() { &ids.uuid } else { &ids.label }
 }
 
 /// Adds the steps that make it on these nodes, until its bytes are durable.
-pub fn steps(layout: &Layout, ids: &Ids, made: &[PathBuf], steps: &mut Vec<Step>) {
+pub fn steps(layout: &Layout, ids: &LayoutIds, made: &[PathBuf], steps: &mut Vec<Step>) {
     let Some(kind) = kind(&layout.filesystem) else { return };
     let mut acts = Vec::new();
     if matches!(layout.volumes(), Volumes::None | Volumes::Btrfs) {
@@ -49,7 +49,7 @@ fn ext_block(layout: &Layout) -> &str {
     given.unwrap_or("4096")
 }
 
-fn journal_of_ext(layout: &Layout, ids: &Ids, journal: &Disk) -> Step {
+fn journal_of_ext(layout: &Layout, ids: &LayoutIds, journal: &Disk) -> Step {
     let block = ext_block(layout);
     let bytes = block.parse::<u64>().unwrap_or(4096).max(1024);
     let blocks = (journal.size_bytes.min(JOURNAL_BYTES_MAX) / bytes).to_string();
@@ -69,7 +69,7 @@ fn journal_of_ext(layout: &Layout, ids: &Ids, journal: &Disk) -> Step {
     Step::run(Phase::Mkfs, command).noting(signatures(&[journal], "jbd", &ids.journal_uuid))
 }
 
-fn mkfs(layout: &Layout, kind: &FilesystemKind, ids: &Ids, made: &[PathBuf]) -> Vec<String> {
+fn mkfs(layout: &Layout, kind: &FilesystemKind, ids: &LayoutIds, made: &[PathBuf]) -> Vec<String> {
     let filled = precondition::fills(&layout.precondition);
     let mut command = words(kind.mkfs);
     if filled {
@@ -160,5 +160,5 @@ pub fn mount(layout: &Layout, made: &[PathBuf], at: &Path) -> Step {
     let mut disks = identities(&layout.disks);
     disks.extend(layout.journal.iter().map(|disk| disk.identity.clone()));
     let at = at.display().to_string();
-    Step::run(Phase::Mount, command).noting(vec![Act::Mount { at, disks }])
+    Step::run(Phase::Mount, command).noting(vec![LayoutAct::Mount { at, disks }])
 }

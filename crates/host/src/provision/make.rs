@@ -4,7 +4,7 @@ use crate::journal::identity;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::step::{self, Does, Ids, Step};
+use super::step::{self, Does, LayoutIds, Step};
 use super::{Made, Progress, array, lacks, pool, precondition, steps};
 use crate::journal::{self, Journal, Line, Said};
 use crate::sys::signal::Stop;
@@ -113,7 +113,7 @@ fn uuid(host: &Host) -> Result<String, Error> {
     Ok(host.read("/proc/sys/kernel/random/uuid")?.trim().to_owned())
 }
 
-fn choose(host: &Host, layout: &Layout) -> Result<Ids, Error> {
+fn choose(host: &Host, layout: &Layout) -> Result<LayoutIds, Error> {
     let file_system = uuid(host)?;
     let short: String = file_system.chars().filter(char::is_ascii_hexdigit).take(6).collect();
     let volume = || {
@@ -123,7 +123,7 @@ fn choose(host: &Host, layout: &Layout) -> Result<Ids, Error> {
         let parts = cuts.windows(2).filter_map(|cut| bare.get(cut[0]..cut[1]));
         Ok(parts.collect::<Vec<&str>>().join("-"))
     };
-    Ok(Ids {
+    Ok(LayoutIds {
         label: format!("brickyard-{short}"),
         group: format!("brickyard_{short}"),
         uuid: file_system,
@@ -134,7 +134,7 @@ fn choose(host: &Host, layout: &Layout) -> Result<Ids, Error> {
     })
 }
 
-impl Ids {
+impl LayoutIds {
     /// Tells the bytes of one filling from those of another.
     fn salt(&self) -> u64 {
         let digits = self.uuid.bytes().filter_map(|byte| char::from(byte).to_digit(16));

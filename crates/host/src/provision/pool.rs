@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use super::step::{Does, Ids, Phase, Step, identities, node, words};
-use crate::journal::Act;
+use super::step::{Does, LayoutIds, Phase, Step, identities, node, words};
+use crate::journal::LayoutAct;
 use crate::sys::Error;
 use facts::inventory::disk::Disk;
 use facts::layout::Layout;
@@ -16,7 +16,7 @@ use facts::layout::filesystem::{kind, vdevs};
 const SNAPSHOT: &str = "held";
 
 /// Adds the step that makes the pool and its dataset.
-pub fn steps(layout: &Layout, ids: &Ids, steps: &mut Vec<Step>) {
+pub fn steps(layout: &Layout, ids: &LayoutIds, steps: &mut Vec<Step>) {
     let Some((kind, groups)) =
         kind(&layout.filesystem).zip(vdevs(&layout.raid, layout.disks.len()))
     else {
@@ -38,7 +38,7 @@ pub fn steps(layout: &Layout, ids: &Ids, steps: &mut Vec<Step>) {
         command.extend(words(&["log", &node(log)]));
     }
     let all: Vec<Disk> = layout.all_disks().cloned().collect();
-    let act = Act::Pool { name: ids.group.clone(), members: identities(&all) };
+    let act = LayoutAct::Pool { name: ids.group.clone(), members: identities(&all) };
     steps.push(Step { phase: Phase::None, acts: Vec::new(), does: Does::Udev });
     steps.push(Step::run(Phase::Mkfs, command).noting(vec![act]));
     let flush = words(&["zpool", "sync", &ids.group]);
@@ -55,7 +55,7 @@ pub fn mount(layout: &Layout, pool: &str, at: &Path) -> Step {
     let all: Vec<Disk> = layout.all_disks().cloned().collect();
     let at = at.display().to_string();
     let command = mounting(layout, pool, &at);
-    Step::run(Phase::Mount, command).noting(vec![Act::Mount { at, disks: identities(&all) }])
+    Step::run(Phase::Mount, command).noting(vec![LayoutAct::Mount { at, disks: identities(&all) }])
 }
 
 fn mounting(layout: &Layout, pool: &str, at: &str) -> Vec<String> {

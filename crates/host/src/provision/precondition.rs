@@ -80,19 +80,19 @@ struct Writing<'a> {
     stop: &'a AtomicBool,
 }
 
-/// Bytes for direct I/O.
-struct Room {
+/// Bytes that begin where direct I/O takes them.
+struct AlignedBuffer {
     bytes: Vec<u8>,
     start: usize,
     size: usize,
 }
 
-impl Room {
+impl AlignedBuffer {
     /// Filled with so many bytes that are not found elsewhere.
-    fn filled(size: usize, salt: u64, first_body: u32) -> Room {
+    fn filled(size: usize, salt: u64, first_body: u32) -> AlignedBuffer {
         let bytes = vec![0u8; size + ALIGNMENT];
         let start = bytes.as_ptr().addr().next_multiple_of(ALIGNMENT) - bytes.as_ptr().addr();
-        let mut room = Room { bytes, start, size };
+        let mut room = AlignedBuffer { bytes, start, size };
         pattern::fill(room.all(), size, Data::Random, salt, first_body);
         room
     }
@@ -125,7 +125,7 @@ impl Writing<'_> {
     }
 
     fn in_order(&self, file: &File, passes: u32) -> Result<(), Error> {
-        let mut room = Room::filled(BLOCK_BYTES, self.salt ^ self.number, 0);
+        let mut room = AlignedBuffer::filled(BLOCK_BYTES, self.salt ^ self.number, 0);
         for generation in 0..passes {
             let mut offset = 0;
             while offset < self.disk.size_bytes && self.goes_on() {
@@ -172,7 +172,7 @@ impl Writing<'_> {
         let seed = self.salt ^ self.number.rotate_left(32) ^ thread.rotate_left(48);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let first = thread as u32 * BODIES as u32;
-        let mut room = Room::filled(BODIES * CHUNK_BYTES, self.salt ^ self.number, first);
+        let mut room = AlignedBuffer::filled(BODIES * CHUNK_BYTES, self.salt ^ self.number, first);
         let mut bodies = room.all().chunks_exact_mut(CHUNK_BYTES).zip(first..).collect::<Vec<_>>();
         for number in 0..count {
             if !self.goes_on() {

@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::journal::{self, Act, Journal, Line, Said};
+use crate::journal::{self, Journal, LayoutAct, Line, Said};
 use crate::sys::signal::Stop;
 use crate::sys::{Error, Host, command};
 use facts::share::Share;
@@ -47,12 +47,12 @@ pub fn mount(
     }
     let (since, boot) = (journal.position(), journal::boot(host)?);
     let acts = [
-        Act::Directory { path: at.to_owned() },
-        Act::Share { at: at.to_owned(), source: share.source.clone() },
+        LayoutAct::Directory { path: at.to_owned() },
+        LayoutAct::Share { at: at.to_owned(), source: share.source.clone() },
     ];
     let mut made = Ok(());
     for act in acts {
-        let is_directory = matches!(act, Act::Directory { .. });
+        let is_directory = matches!(act, LayoutAct::Directory { .. });
         journal.note(Line::Layout { act, boot: boot.clone() })?;
         if is_directory {
             host.make_directory(at)?;

@@ -18,7 +18,7 @@ const AT_MOST: Duration = Duration::from_secs(3600);
 /// A snapshot that is there until it is released.
 #[derive(Debug)]
 #[must_use]
-pub struct Held {
+pub struct HeldSnapshot {
     release: Vec<String>,
 }
 
@@ -28,7 +28,7 @@ impl Made {
     ///
     /// # Errors
     /// With the command that failed.
-    pub fn hold_snapshot(&self) -> Result<Option<Held>, Error> {
+    pub fn hold_snapshot(&self) -> Result<Option<HeldSnapshot>, Error> {
         let (hold, release) = match self.layout.snapshot.as_str() {
             "btrfs" => {
                 let at = self.mount_point.display().to_string();
@@ -48,11 +48,11 @@ impl Made {
         // What is dirty belongs to the files as they lie now.
         rustix::fs::sync();
         command::run(&hold, AT_MOST, &Stop::new())?;
-        Ok(Some(Held { release }))
+        Ok(Some(HeldSnapshot { release }))
     }
 }
 
-impl Held {
+impl HeldSnapshot {
     /// Removes it.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::journal::Act;
+use crate::journal::LayoutAct;
 use crate::sys::command;
 use facts::identity::Identity;
 use facts::inventory::disk::Disk;
@@ -53,7 +53,7 @@ pub struct Step {
     /// Where its time counts.
     pub phase: Phase,
     /// What is noted in the journal before it.
-    pub acts: Vec<Act>,
+    pub acts: Vec<LayoutAct>,
     /// What is done.
     pub does: Does,
 }
@@ -104,9 +104,9 @@ impl Goal {
     }
 }
 
-/// Names that are chosen before anything is made.
+/// Names and UUIDs of a layout, chosen before anything is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ids {
+pub struct LayoutIds {
     /// Of the file system.
     pub uuid: String,
     /// Of the file system where it takes no UUID; at most 16 bytes, as much as ext4, JFS and
@@ -124,10 +124,10 @@ pub struct Ids {
     pub volume_uuids: Vec<String>,
 }
 
-impl Ids {
+impl LayoutIds {
     /// Stand-ins, to show what would be run.
-    pub fn shown(disks: usize) -> Ids {
-        Ids {
+    pub fn shown(disks: usize) -> LayoutIds {
+        LayoutIds {
             uuid: "UUID".into(),
             label: "brickyard-ID".into(),
             group: "brickyard_ID".into(),
@@ -147,7 +147,7 @@ impl Step {
 
     /// The same step, with what is noted before it.
     #[must_use]
-    pub fn noting(self, acts: Vec<Act>) -> Step {
+    pub fn noting(self, acts: Vec<LayoutAct>) -> Step {
         Step { acts, ..self }
     }
 
@@ -190,8 +190,8 @@ pub fn node(disk: &Disk) -> String {
 }
 
 /// The superblocks that are about to be put on these disks.
-pub fn signatures(disks: &[&Disk], kind: &str, mark: &str) -> Vec<Act> {
-    let one = |disk: &&Disk| Act::Signature {
+pub fn signatures(disks: &[&Disk], kind: &str, mark: &str) -> Vec<LayoutAct> {
+    let one = |disk: &&Disk| LayoutAct::Signature {
         disk: disk.identity.clone(),
         kind: kind.to_owned(),
         mark: mark.to_owned(),

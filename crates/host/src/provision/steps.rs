@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use super::step::{Does, Ids, Phase, Step, node, words};
+use super::step::{Does, LayoutIds, Phase, Step, node, words};
 use super::{array, filesystem, pool, volumes};
-use crate::journal::Act;
+use crate::journal::LayoutAct;
 use facts::layout::precondition::passes;
 use facts::layout::{Layout, Volumes};
 
 /// All steps, in their order, and the nodes that the file system lies on; `at` is where it is
 /// mounted.
-pub fn all(layout: &Layout, ids: &Ids, at: &Path) -> (Vec<Step>, Vec<PathBuf>) {
+pub fn all(layout: &Layout, ids: &LayoutIds, at: &Path) -> (Vec<Step>, Vec<PathBuf>) {
     let mut steps = vec![wipe(layout)];
     steps.extend(precondition(layout));
     let made = match layout.volumes() {
@@ -27,7 +27,7 @@ pub fn all(layout: &Layout, ids: &Ids, at: &Path) -> (Vec<Step>, Vec<PathBuf>) {
     }
     steps.push(Step {
         phase: Phase::None,
-        acts: vec![Act::Directory { path: at.display().to_string() }],
+        acts: vec![LayoutAct::Directory { path: at.display().to_string() }],
         does: Does::Directory(at.to_owned()),
     });
     steps.push(match is_pool {

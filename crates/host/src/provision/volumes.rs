@@ -4,8 +4,8 @@
 
 use std::path::PathBuf;
 
-use super::step::{Ids, Phase, Step, identities, node, signatures, words};
-use crate::journal::{Act, lvm_config};
+use super::step::{LayoutIds, Phase, Step, identities, node, signatures, words};
+use crate::journal::{LayoutAct, lvm_config};
 use facts::layout::Layout;
 
 /// Our volume in its group.
@@ -20,9 +20,9 @@ pub fn config(layout: &Layout) -> String {
 }
 
 /// Adds the steps that make the volume, and gives its node.
-pub fn steps(layout: &Layout, ids: &Ids, steps: &mut Vec<Step>) -> Vec<PathBuf> {
+pub fn steps(layout: &Layout, ids: &LayoutIds, steps: &mut Vec<Step>) -> Vec<PathBuf> {
     let config = config(layout);
-    let mut run = |list: &[&str], acts: Vec<Act>| {
+    let mut run = |list: &[&str], acts: Vec<LayoutAct>| {
         steps.push(Step::run(Phase::Array, words(list)).noting(acts));
     };
     for (disk, uuid) in layout.disks.iter().zip(&ids.volume_uuids) {
@@ -47,7 +47,7 @@ pub fn steps(layout: &Layout, ids: &Ids, steps: &mut Vec<Step>) -> Vec<PathBuf> 
     let mut group = vec!["vgcreate", "--config", &config, &ids.group];
     group.extend(nodes.iter().map(String::as_str));
     let members = identities(&layout.disks);
-    run(&group, vec![Act::Group { name: ids.group.clone(), members }]);
+    run(&group, vec![LayoutAct::Group { name: ids.group.clone(), members }]);
     let share = if layout.snapshot == "lvm" { "80%VG" } else { "100%FREE" };
     let mut volume = words(&["lvcreate", "--config", &config, "-y", "-Wy", "-l", share]);
     if layout.raid == "raid0" {

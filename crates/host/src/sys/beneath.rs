@@ -98,7 +98,7 @@ pub fn hold(path: &Path, directory: OwnedFd) -> Result<Hold, Errno> {
 /// # Errors
 /// ENOTBLK when it is no block device; else the kernel's.
 pub fn hold_device(path: &Path, device: OwnedFd) -> Result<Hold, Errno> {
-    match WhichDevice::of(device.as_fd()) {
+    match WhichDevice::from_file(device.as_fd()) {
         Some(_) => hold(path, device),
         None => Err(Errno::NOTBLK),
     }
@@ -115,13 +115,13 @@ pub fn hold_in(
     path: &Path,
     directory: OwnedFd,
 ) -> Result<Hold, Errno> {
-    hold_with(path, directory, Some(Moves::of(above, name)))
+    hold_with(path, directory, Some(Moves::watch_name(above, name)))
 }
 
 fn hold_with(path: &Path, directory: OwnedFd, moves: Option<Moves>) -> Result<Hold, Errno> {
     let stat = rustix::fs::fstat(&directory)?;
     let (identity, owner) = (Identity::of(&stat), stat.st_uid);
-    let block = WhichDevice::of(directory.as_fd());
+    let block = WhichDevice::from_file(directory.as_fd());
     let path = path.to_owned();
     let root = Arc::new(Root { path, directory, identity, owner, moves, block });
     ROOTS.write().unwrap_or_else(PoisonError::into_inner).push(root.clone());
@@ -226,7 +226,7 @@ pub fn only(named: &[Named]) -> Result<(), Error> {
         let is_it = |opened: &OwnedFd| {
             let same = |stat: Stat| Identity::of(&stat) == identity;
             rustix::fs::fstat(opened).is_ok_and(same)
-                && WhichDevice::of(opened.as_fd()) == one.block
+                && WhichDevice::from_file(opened.as_fd()) == one.block
         };
         // The descriptor of whoever holds it leads to it wherever it is now; its path where /proc
         // does not let us.

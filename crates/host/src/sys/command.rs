@@ -62,7 +62,7 @@ pub fn find(program: &str) -> Option<PathBuf> {
 
 /// What a program said, and how it ended.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct CommandOutput {
     /// How it ended.
     pub status: ExitStatus,
     /// Standard output; `None` when something that it left behind holds it open.
@@ -71,7 +71,7 @@ pub struct Answer {
     pub complained: Option<String>,
 }
 
-impl Answer {
+impl CommandOutput {
     /// How it ended, and the last of what it wrote to both outputs.
     pub fn told(&self) -> String {
         let all = [&self.complained, &self.said].map(|text| text.as_deref().unwrap_or_default());
@@ -86,7 +86,7 @@ impl Answer {
 /// With the command line: it is not installed, it failed (with what it said), took too long, or was
 /// stopped.
 pub fn run(words: &[String], at_most: Duration, stop: &Stop) -> Result<String, Error> {
-    let Answer { status, said, complained } = ask(words, at_most, stop)?;
+    let CommandOutput { status, said, complained } = ask(words, at_most, stop)?;
     let [said, complained] = [said, complained].map(Option::unwrap_or_default);
     match status.success() {
         true => Ok(said),
@@ -103,7 +103,7 @@ pub fn run(words: &[String], at_most: Duration, stop: &Stop) -> Result<String, E
 ///
 /// # Errors
 /// With the command line: it is not installed, took too long, or was stopped.
-pub fn ask(words: &[String], at_most: Duration, stop: &Stop) -> Result<Answer, Error> {
+pub fn ask(words: &[String], at_most: Duration, stop: &Stop) -> Result<CommandOutput, Error> {
     let what = || format!("cannot run `{}`", line(words));
     let named = words.first().map_or("", String::as_str);
     let Some(program) = find(named) else {
@@ -115,7 +115,7 @@ pub fn ask(words: &[String], at_most: Duration, stop: &Stop) -> Result<Answer, E
     if let Some(status) = wait(&mut child, at_most, &|| stop.asked()) {
         let heard = |said: Option<Receiver<String>>| said?.recv_timeout(SAID_MAX).ok();
         let (said, complained) = (heard(out), heard(err));
-        return Ok(Answer { status, said, complained });
+        return Ok(CommandOutput { status, said, complained });
     }
     let _ = child.kill();
     let gone = wait(&mut child, KILLED_MAX, &|| false).is_some();

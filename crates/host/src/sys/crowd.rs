@@ -26,32 +26,34 @@ pub enum Doing {
 pub struct Crowd {
     most: usize,
     most_of_one: usize,
-    held: Mutex<Held>,
+    held: Mutex<CrowdMembers>,
 }
 
+/// Who holds places now, and the number of the next.
 #[derive(Default)]
-struct Held {
+struct CrowdMembers {
     next: u64,
     /// By their numbers, the oldest first.
-    members: BTreeMap<u64, Member>,
+    members: BTreeMap<u64, CrowdMember>,
 }
 
-struct Member {
+/// Somebody who holds a place: from where, what he does, and how he is sent away.
+struct CrowdMember {
     from: IpAddr,
     doing: Doing,
     /// Sends him away; whoever has been sent away is no member any more.
     leave: Box<dyn FnOnce() + Send>,
 }
 
-impl std::fmt::Debug for Held {
+impl std::fmt::Debug for CrowdMembers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Held").field("members", &self.members.len()).finish_non_exhaustive()
+        f.debug_struct("CrowdMembers").field("members", &self.members.len()).finish_non_exhaustive()
     }
 }
 
-/// A place; free again when dropped.
+/// One place among those for who connects; free again when dropped.
 #[derive(Debug)]
-pub struct Place {
+pub struct CrowdSlot {
     crowd: Arc<Crowd>,
     number: u64,
 }
@@ -62,7 +64,7 @@ impl Crowd {
         Arc::new(Crowd { most, most_of_one, held: Mutex::default() })
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, CrowdMembers> {
         // Whoever panicked while he held the lock left whole values behind.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -78,25 +80,25 @@ impl Crowd {
         self: &Arc<Crowd>,
         from: IpAddr,
         leave: impl FnOnce() + Send + 'static,
-    ) -> Option<Place> {
+    ) -> Option<CrowdSlot> {
         let from = share(from);
         let mut held = self.held();
         let gone = self.in_the_way(&held, from)?;
         let gone = gone.and_then(|number| held.members.remove(&number));
         let number = held.next;
         held.next += 1;
-        let member = Member { from, doing: Doing::Nothing, leave: Box::new(leave) };
+        let member = CrowdMember { from, doing: Doing::Nothing, leave: Box::new(leave) };
         held.members.insert(number, member);
         drop(held);
         if let Some(gone) = gone {
             (gone.leave)();
         }
-        Some(Place { crowd: Arc::clone(self), number })
+        Some(CrowdSlot { crowd: Arc::clone(self), number })
     }
 
     /// Who has to go for somebody from this address: nobody while there is room; `None` when there
     /// is none and nobody can go.
-    fn in_the_way(&self, held: &Held, from: IpAddr) -> Option<Option<u64>> {
+    fn in_the_way(&self, held: &CrowdMembers, from: IpAddr) -> Option<Option<u64>> {
         let mut counts: BTreeMap<IpAddr, usize> = BTreeMap::new();
         for member in held.members.values() {
             *counts.entry(member.from).or_default() += 1;
@@ -117,7 +119,7 @@ impl Crowd {
     }
 }
 
-impl Place {
+impl CrowdSlot {
     /// What its holder does from now on.
     pub fn set(&self, doing: Doing) {
         if let Some(member) = self.crowd.held().members.get_mut(&self.number) {
@@ -126,7 +128,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for CrowdSlot {
     fn drop(&mut self) {
         self.crowd.held().members.remove(&self.number);
     }
@@ -154,7 +156,7 @@ mod tests {
     }
 
     /// Who comes, and a count of those who were sent away.
-    fn enter(crowd: &Arc<Crowd>, from: IpAddr, gone: &Arc<AtomicUsize>) -> Option<Place> {
+    fn enter(crowd: &Arc<Crowd>, from: IpAddr, gone: &Arc<AtomicUsize>) -> Option<CrowdSlot> {
         let gone = Arc::clone(gone);
         crowd.enter(from, move || {
             gone.fetch_add(1, Relaxed);
@@ -165,7 +167,8 @@ mod tests {
     #[test]
     fn one_address_takes_no_more_than_its_share_and_others_come_in() {
         let (crowd, gone) = (Crowd::new(8, 4), Arc::new(AtomicUsize::new(0)));
-        let mut places: Vec<Place> = (0..20).filter_map(|_| enter(&crowd, at(2), &gone)).collect();
+        let mut places: Vec<CrowdSlot> =
+            (0..20).filter_map(|_| enter(&crowd, at(2), &gone)).collect();
         assert_eq!((crowd.taken(), gone.load(Relaxed)), (4, 16), "the newest stay");
         let known = enter(&crowd, at(1), &gone).unwrap();
         assert_eq!((crowd.taken(), gone.load(Relaxed)), (5, 16));

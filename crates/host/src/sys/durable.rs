@@ -9,7 +9,7 @@ use std::path::Path;
 
 #[cfg(any(test, feature = "testing"))]
 use super::fire::mirror;
-use super::place::Place;
+use super::place::AnchoredName;
 
 /// The folder in which a file lies.
 pub fn folder(path: &Path) -> &Path {
@@ -64,7 +64,7 @@ pub fn sync_folder(path: &Path) -> std::io::Result<()> {
 ///
 /// # Errors
 /// The kernel's.
-pub fn sync_place(place: &Place) -> std::io::Result<()> {
+pub fn sync_place(place: &AnchoredName) -> std::io::Result<()> {
     #[cfg(any(test, feature = "testing"))]
     if mirror::sync_folder()? {
         return Ok(());
@@ -80,7 +80,7 @@ pub fn sync_place(place: &Place) -> std::io::Result<()> {
     not(any(test, feature = "testing")),
     expect(unused_variables, reason = "tests know it by its path")
 )]
-pub fn remove(place: &Place, path: &Path) -> std::io::Result<()> {
+pub fn remove(place: &AnchoredName, path: &Path) -> std::io::Result<()> {
     #[cfg(any(test, feature = "testing"))]
     mirror::remove(path)?;
     Ok(place.unlink()?)

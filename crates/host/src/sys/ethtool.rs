@@ -14,7 +14,7 @@ use facts::inventory::qdisc::Shaped;
 /// What an interface answers; also the form in which it is recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Answer {
+pub struct EthtoolReport {
     /// Its driver; of what is only software, its kind: `veth`, `bridge`.
     pub driver: Option<String>,
     /// The driver's version; that of the kernel in drivers that have none of their own.
@@ -96,7 +96,7 @@ const COALESCING: [&str; 22] = [
 /// # Errors
 /// When there is no such interface, or no socket to ask through. What a driver refuses is left
 /// out of the answer.
-pub fn ask(name: &str) -> Result<Answer, Error> {
+pub fn ask(name: &str) -> Result<EthtoolReport, Error> {
     let what = || format!("cannot ask the network interface {name}");
     let asked = match Asked::new(name) {
         Err(error) if error.raw_os_error() == Some(libc::ENODEV) => return Err(unknown(what())),
@@ -111,14 +111,14 @@ pub fn ask(name: &str) -> Result<Answer, Error> {
     };
     // 32 bytes each after the command: driver, version, firmware.
     let words = |at: usize| driver.and_then(|words| text(&words[1 + at * 8..1 + (at + 1) * 8]));
-    let mut answer = Answer {
+    let mut answer = EthtoolReport {
         driver: words(0),
         version: words(1),
         firmware: words(2),
         rings: asked.rings(),
         coalescing: asked.coalescing(),
         features: asked.features().unwrap_or_default(),
-        ..Answer::default()
+        ..EthtoolReport::default()
     };
     asked.link(&mut answer);
     Ok(answer)
@@ -171,7 +171,7 @@ impl Asked {
 
     /// `struct ethtool_link_settings`. Asked with no room for masks, the kernel says how many words
     /// each of them has, as a negative number.
-    fn link(&self, answer: &mut Answer) {
+    fn link(&self, answer: &mut EthtoolReport) {
         let mut head = [0; LINK_WORDS];
         head[0] = GET_LINK;
         if self.call(&mut head).is_err() {

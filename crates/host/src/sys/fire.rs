@@ -17,11 +17,11 @@ mod vfs;
 
 pub use disk::{Disk, Draws};
 pub use memory::Shortage;
-pub use vfs::{Mounted, NAME};
+pub use vfs::{MountedDisk, NAME};
 
 /// What is asked of a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum DiskOperation {
     /// A file is opened or made.
     Open,
     /// Bytes are read.
@@ -44,19 +44,19 @@ pub enum Act {
     Lock,
 }
 
-impl Act {
+impl DiskOperation {
     /// All of them.
-    pub const ALL: [Act; 10] = [
-        Act::Open,
-        Act::Read,
-        Act::Write,
-        Act::Truncate,
-        Act::Sync,
-        Act::SyncFolder,
-        Act::Name,
-        Act::Look,
-        Act::Share,
-        Act::Lock,
+    pub const ALL: [DiskOperation; 10] = [
+        DiskOperation::Open,
+        DiskOperation::Read,
+        DiskOperation::Write,
+        DiskOperation::Truncate,
+        DiskOperation::Sync,
+        DiskOperation::SyncFolder,
+        DiskOperation::Name,
+        DiskOperation::Look,
+        DiskOperation::Share,
+        DiskOperation::Lock,
     ];
 }
 
@@ -71,9 +71,9 @@ pub enum Fails {
 
 /// Acts that fail, counted from when the fault was planted.
 #[derive(Clone, Copy, Debug)]
-pub struct Fault {
+pub struct PlantedFault {
     /// Which kind of act.
-    pub act: Act,
+    pub act: DiskOperation,
     /// So many of the kind go well before.
     pub after: u64,
     /// So many fail then.

@@ -21,7 +21,7 @@ pub struct Launch {
 
 /// A program that waits at a gate, or has passed it.
 #[derive(Debug)]
-pub struct Held {
+pub struct GatedProgram {
     /// Its process, which leads a process group of its own.
     pub pid: i32,
     /// What it writes to standard output; does not block.
@@ -101,7 +101,7 @@ impl Launch {
     ///
     /// # Errors
     /// When the kernel gives no process or no pipe.
-    pub fn hold(&self, gate: &Gate) -> Result<Held, Error> {
+    pub fn hold(&self, gate: &Gate) -> Result<GatedProgram, Error> {
         let what = || format!("cannot start {}", self.program.to_string_lossy());
         let failed = |error: rustix::io::Errno| {
             Error::new(what(), std::io::Error::from(error))
@@ -138,7 +138,7 @@ impl Launch {
                 // Both sides do this: whichever comes second finds it done.
                 // SAFETY: a system call on two numbers.
                 unsafe { libc::setpgid(pid, pid) };
-                Ok(Held { pid, stdout, stderr, refusal })
+                Ok(GatedProgram { pid, stdout, stderr, refusal })
             }
         }
     }
@@ -272,7 +272,7 @@ impl Child<'_> {
     }
 }
 
-impl Held {
+impl GatedProgram {
     /// Why it was not started; `None` when it was, or is not known yet.
     pub fn refused(&self) -> Option<std::io::Error> {
         let mut number = [0; 4];

@@ -9,9 +9,9 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use super::{Error, Host};
 use base::value;
 
-/// One of them.
+/// A limit on what a process may take of a resource (getrlimit(2)).
 #[derive(Debug)]
-pub struct Limit {
+pub struct ResourceLimit {
     resource: Resource,
     /// As getrlimit(2) calls it.
     pub name: &'static str,
@@ -32,7 +32,7 @@ enum Unit {
 }
 
 /// Bytes of a file that is written.
-pub const FILE_SIZE: Limit = Limit {
+pub const FILE_SIZE: ResourceLimit = ResourceLimit {
     resource: Resource::Fsize,
     name: "RLIMIT_FSIZE",
     flag: "-f",
@@ -40,7 +40,7 @@ pub const FILE_SIZE: Limit = Limit {
     signs: &["(os error 27)", "SIGXFSZ", "File too large", "File size limit exceeded"],
 };
 /// Open files of a process.
-pub const DESCRIPTORS: Limit = Limit {
+pub const DESCRIPTORS: ResourceLimit = ResourceLimit {
     resource: Resource::Nofile,
     name: "RLIMIT_NOFILE",
     flag: "-n",
@@ -48,7 +48,7 @@ pub const DESCRIPTORS: Limit = Limit {
     signs: &["(os error 24)", "Too many open files"],
 };
 /// Bytes of memory that a process may map, used or not.
-pub const ADDRESSES: Limit = Limit {
+pub const ADDRESSES: ResourceLimit = ResourceLimit {
     resource: Resource::As,
     name: "RLIMIT_AS",
     flag: "-v",
@@ -56,7 +56,7 @@ pub const ADDRESSES: Limit = Limit {
     signs: &["(os error 12)", "Cannot allocate memory", "memory allocation of"],
 };
 /// Bytes of memory of its own that a process may write to.
-pub const DATA: Limit = Limit {
+pub const DATA: ResourceLimit = ResourceLimit {
     resource: Resource::Data,
     name: "RLIMIT_DATA",
     flag: "-d",
@@ -64,7 +64,7 @@ pub const DATA: Limit = Limit {
     signs: ADDRESSES.signs,
 };
 /// Bytes that stay in memory. A load does without, and notes that.
-pub const LOCKED: Limit = Limit {
+pub const LOCKED: ResourceLimit = ResourceLimit {
     resource: Resource::Memlock,
     name: "RLIMIT_MEMLOCK",
     flag: "-l",
@@ -72,7 +72,7 @@ pub const LOCKED: Limit = Limit {
     signs: &[],
 };
 /// Processes and threads of a user; not of root.
-pub const PROCESSES: Limit = Limit {
+pub const PROCESSES: ResourceLimit = ResourceLimit {
     resource: Resource::Nproc,
     name: "RLIMIT_NPROC",
     flag: "-u",
@@ -80,7 +80,7 @@ pub const PROCESSES: Limit = Limit {
     signs: &["cannot start the thread", "fork: retry", "Cannot fork"],
 };
 /// Bytes of the stack of a process's first thread.
-pub const STACK: Limit = Limit {
+pub const STACK: ResourceLimit = ResourceLimit {
     resource: Resource::Stack,
     name: "RLIMIT_STACK",
     flag: "-s",
@@ -88,7 +88,7 @@ pub const STACK: Limit = Limit {
     signs: &["has overflowed its stack", "(os error 7)", "Argument list too long"],
 };
 /// Processor time of a process, all of its threads together.
-pub const PROCESSOR_TIME: Limit = Limit {
+pub const PROCESSOR_TIME: ResourceLimit = ResourceLimit {
     resource: Resource::Cpu,
     name: "RLIMIT_CPU",
     flag: "-t",
@@ -98,7 +98,7 @@ pub const PROCESSOR_TIME: Limit = Limit {
 };
 
 /// All that could stop a run.
-pub const LIMITS: [&Limit; 8] =
+pub const LIMITS: [&ResourceLimit; 8] =
     [&FILE_SIZE, &DESCRIPTORS, &ADDRESSES, &DATA, &LOCKED, &PROCESSES, &STACK, &PROCESSOR_TIME];
 
 /// A stack that this program gets by with; with much less it ends by a signal while it reads its
@@ -123,7 +123,7 @@ pub fn check_stack() -> Result<(), Error> {
     }
 }
 
-impl Limit {
+impl ResourceLimit {
     /// What it allows, in bytes, seconds or numbers; `None` without a limit.
     pub fn allows(&self) -> Option<u64> {
         getrlimit(self.resource).current
@@ -205,7 +205,8 @@ mod tests {
     #[test]
     fn every_limit_has_a_name_and_an_option_of_its_own() {
         for (at, limit) in LIMITS.iter().enumerate() {
-            let same = |other: &&Limit| other.name == limit.name || other.flag == limit.flag;
+            let same =
+                |other: &&ResourceLimit| other.name == limit.name || other.flag == limit.flag;
             assert!(!LIMITS[..at].iter().any(same), "{}", limit.name);
             let told = limit.told(1 << 20, ", or do with less");
             assert!(told.starts_with(limit.name) && told.contains("ulimit -"), "{told}");

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::place::{self, Links, Lost, Place};
+use super::place::{self, AnchoredName, Links, Lost};
 use super::{Error, workdir};
 
 mod folder;
@@ -29,15 +29,15 @@ const START_BYTES: u64 = 64 << 10;
 const END_BYTES: u64 = 1 << 20;
 
 /// Whether a file is an output of ours of some kind, by how it begins and how it ends.
-pub type Mark = fn(start: &[u8], end: &[u8]) -> bool;
+pub type OutputMark = fn(start: &[u8], end: &[u8]) -> bool;
 
 /// What an output is.
 #[derive(Clone, Copy, Debug)]
-pub struct Kind {
+pub struct OutputKind {
     /// As in "it is no ...": `HTML report`.
     pub name: &'static str,
     /// How one is told.
-    pub is: Mark,
+    pub is: OutputMark,
 }
 
 /// What a command reads or keeps, which is no place for an output.
@@ -57,7 +57,7 @@ pub struct Wanted<'a> {
     /// The flag that names it: `--report`.
     pub flag: &'static str,
     /// What it is.
-    pub kind: Kind,
+    pub kind: OutputKind,
     /// Whether it may replace a file that is no output of its kind.
     pub force: bool,
 }
@@ -65,10 +65,10 @@ pub struct Wanted<'a> {
 /// An output that was decided on and can be written.
 #[derive(Debug)]
 pub struct Output {
-    place: Place,
+    place: AnchoredName,
     path: PathBuf,
     flag: &'static str,
-    kind: Kind,
+    kind: OutputKind,
     force: bool,
     taken: Vec<Taken>,
 }
@@ -88,7 +88,7 @@ fn writing(path: &Path) -> String {
 ///
 /// # Errors
 /// When a directory above it cannot be looked at.
-fn why_taken(place: &Place, taken: &[Taken]) -> Result<Option<String>, Errno> {
+fn why_taken(place: &AnchoredName, taken: &[Taken]) -> Result<Option<String>, Errno> {
     let solid = |stat| matches!(place::kind(stat), FileType::RegularFile | FileType::Directory);
     if place.stat().is_some_and(|stat| !solid(stat)) {
         // A terminal or a pipe may well be both ends.
@@ -96,7 +96,7 @@ fn why_taken(place: &Place, taken: &[Taken]) -> Result<Option<String>, Errno> {
     }
     for Taken { what, path } in taken {
         // What does not exist, down to its directory, is no other name of anything.
-        let Ok(other) = Place::find(path, Links::All) else {
+        let Ok(other) = AnchoredName::find(path, Links::All) else {
             let Ok(folder) = rustix::fs::stat(path) else { continue };
             if is_below(place, place::identity(&folder))? {
                 return Ok(Some(format!("it lies in {what}, which is only read")));
@@ -119,13 +119,13 @@ fn why_taken(place: &Place, taken: &[Taken]) -> Result<Option<String>, Errno> {
     Ok(None)
 }
 
-fn is_below(place: &Place, directory: place::Identity) -> Result<bool, Errno> {
+fn is_below(place: &AnchoredName, directory: place::Identity) -> Result<bool, Errno> {
     Ok(place.climb(|_, here| (here == directory).then_some(()))?.is_some())
 }
 
 /// Which of them has the name or the file at `path`; `None` when none has.
 pub fn clash(path: &Path, taken: &[Taken]) -> Option<String> {
-    let place = Place::find(path, Links::All).ok()?;
+    let place = AnchoredName::find(path, Links::All).ok()?;
     why_taken(&place, taken).ok().flatten()
 }
 
@@ -136,7 +136,7 @@ impl Output {
     /// When it may not, with what to type instead.
     pub fn decide(wanted: &Wanted<'_>, taken: Vec<Taken>) -> Result<Output, Error> {
         let Wanted { path, flag, kind, force } = *wanted;
-        let place = Place::find(path, Links::Trusted).map_err(|lost| {
+        let place = AnchoredName::find(path, Links::Trusted).map_err(|lost| {
             lost.error(writing(path), "name a file in a directory that you may write in")
         })?;
         let output = Output { place, path: path.to_owned(), flag, kind, force, taken };
@@ -170,7 +170,7 @@ impl Output {
     }
 
     /// Everything that stands against writing there, as it is now.
-    fn check(&self, place: &Place) -> Result<(), Error> {
+    fn check(&self, place: &AnchoredName) -> Result<(), Error> {
         let failed = |error: Errno| self.failed(error);
         if let Some(why) = why_taken(place, &self.taken).map_err(failed)? {
             return Err(self.refused(why));
@@ -203,12 +203,12 @@ impl Output {
     }
 
     /// Whether the new file can belong to the owner of the one that it replaces.
-    fn keeps_owner(&self, place: &Place) -> bool {
+    fn keeps_owner(&self, place: &AnchoredName) -> bool {
         let us = rustix::process::geteuid();
         us.is_root() || place.stat().is_some_and(|stat| stat.st_uid == us.as_raw())
     }
 
-    fn is_of_kind(&self, place: &Place) -> bool {
+    fn is_of_kind(&self, place: &AnchoredName) -> bool {
         let Ok(file) = place.open(OFlags::RDONLY | OFlags::NONBLOCK) else { return false };
         ends(file).is_ok_and(|(start, end)| (self.kind.is)(&start, &end))
     }
@@ -250,14 +250,14 @@ impl Output {
         })
     }
 
-    fn attributes(&self, place: &Place, owner: bool) -> Result<put::Attributes, Error> {
+    fn attributes(&self, place: &AnchoredName, owner: bool) -> Result<put::Attributes, Error> {
         let opened = match place.open(OFlags::RDONLY | OFlags::NONBLOCK) {
             // One that we may not read tells its mode and owner all the same.
             Err(Errno::ACCESS) => place.open(OFlags::PATH),
             opened => opened,
         };
         let old = opened.map_err(|error| self.failed(error))?;
-        put::Attributes::of(&old, owner).map_err(|error| self.failed(error))
+        put::Attributes::from_file(&old, owner).map_err(|error| self.failed(error))
     }
 }
 
@@ -291,12 +291,12 @@ pub fn keep(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let hint = "name a file in a directory that you may write in";
     let failed = |error: std::io::Error| Error::new(writing(path), error).hint(hint);
     let place =
-        Place::find(path, Links::Trusted).map_err(|lost| lost.error(writing(path), hint))?;
+        AnchoredName::find(path, Links::Trusted).map_err(|lost| lost.error(writing(path), hint))?;
     let there = match place.stat() {
         None => None,
         Some(_) => Some(place.open(OFlags::RDONLY).map_err(|error| failed(error.into()))?),
     };
-    let old = there.map(|file| put::Attributes::of(file.as_fd(), false)).transpose();
+    let old = there.map(|file| put::Attributes::from_file(file.as_fd(), false)).transpose();
     let old = old.map_err(failed)?;
     put::put(place.directory(), place.name(), bytes, old.as_ref()).map_err(failed)
 }
@@ -309,7 +309,7 @@ pub fn append(path: &Path) -> Result<File, Error> {
     let hint = "name a file in a directory that you may write in";
     let failed = |error: Errno| Error::new(writing(path), std::io::Error::from(error)).hint(hint);
     let place =
-        Place::find(path, Links::Trusted).map_err(|lost| lost.error(writing(path), hint))?;
+        AnchoredName::find(path, Links::Trusted).map_err(|lost| lost.error(writing(path), hint))?;
     let Some(stat) = place.stat() else {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::APPEND | OFlags::WRONLY;
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;

@@ -36,9 +36,10 @@ struct Range {
     len: u64,
 }
 
+/// The kernel's `struct cachestat`: pages of a range, by their state in the page cache.
 #[repr(C)]
 #[derive(Default)]
-struct Stat {
+struct Cachestat {
     cached: u64,
     dirty: u64,
     writeback: u64,
@@ -48,7 +49,7 @@ struct Stat {
 
 /// A part of a file, or of a block device.
 #[derive(Clone, Copy, Debug)]
-pub struct Part<'a> {
+pub struct FileRange<'a> {
     /// Open.
     pub file: &'a File,
     /// Where it begins, bytes; at the start of a page.
@@ -57,10 +58,10 @@ pub struct Part<'a> {
     pub bytes: u64,
 }
 
-impl<'a> Part<'a> {
+impl<'a> FileRange<'a> {
     /// All of a file.
-    pub fn whole(file: &'a File) -> Part<'a> {
-        Part { file, start: 0, bytes: u64::MAX }
+    pub fn whole(file: &'a File) -> FileRange<'a> {
+        FileRange { file, start: 0, bytes: u64::MAX }
     }
 
     /// Bytes of it that are in memory, in whole pages; counts dirty ones too.
@@ -68,7 +69,7 @@ impl<'a> Part<'a> {
     /// # Errors
     /// When neither cachestat nor mincore works on this file: residency is then unknown.
     pub fn resident_bytes(&self) -> Result<u64, Error> {
-        let Part { file, start, .. } = *self;
+        let FileRange { file, start, .. } = *self;
         let size = length(file).map_err(|why| Error::new("cannot stat the file", why))?;
         let bytes = size.saturating_sub(start).min(self.bytes);
         if is_zfs(file) {
@@ -83,7 +84,7 @@ impl<'a> Part<'a> {
     }
 
     /// Drops its clean pages. Advice: nothing tells whether it was heeded but
-    /// [`Part::resident_bytes`].
+    /// [`FileRange::resident_bytes`].
     pub fn forget(&self) {
         // A page that only partly belongs to it would stay (mm/fadvise.c).
         let bytes = self.bytes.checked_next_multiple_of(page_size()).and_then(NonZeroU64::new);
@@ -108,7 +109,7 @@ pub fn length(file: &File) -> std::io::Result<u64> {
 /// # Errors
 /// When neither cachestat nor mincore works on this file: residency is then unknown.
 pub fn resident_bytes(file: &File) -> Result<u64, Error> {
-    Part::whole(file).resident_bytes()
+    FileRange::whole(file).resident_bytes()
 }
 
 /// Bytes of these files that are in memory; `None` when one cannot be read, or there is none.
@@ -133,7 +134,7 @@ pub fn drop_cached(file: &File) -> Result<(), Error> {
 /// Drops the clean pages of the file. Advice: nothing tells whether it was heeded but
 /// [`resident_bytes`].
 pub fn forget(file: &File) {
-    Part::whole(file).forget();
+    FileRange::whole(file).forget();
 }
 
 /// Drops the clean pages of these parts again and again until none is left, or the rest stays, or
@@ -142,14 +143,17 @@ pub fn forget(file: &File) {
 ///
 /// # Errors
 /// As [`resident_bytes`].
-pub fn forget_until_gone(parts: &[Part<'_>], is_over: impl Fn() -> bool) -> Result<u64, Error> {
+pub fn forget_until_gone(
+    parts: &[FileRange<'_>],
+    is_over: impl Fn() -> bool,
+) -> Result<u64, Error> {
     let started_ns = clock::monotonic_ns();
     let (mut least, mut since_ns) = (u64::MAX, started_ns);
     let devices = devices_under(parts);
     let mut read = sectors_read(&devices);
     loop {
-        parts.iter().for_each(Part::forget);
-        let left: u64 = parts.iter().map(Part::resident_bytes).sum::<Result<_, _>>()?;
+        parts.iter().for_each(FileRange::forget);
+        let left: u64 = parts.iter().map(FileRange::resident_bytes).sum::<Result<_, _>>()?;
         let now_ns = clock::monotonic_ns();
         // While some go, others come that wait in the queue of a slow device.
         let before = std::mem::replace(&mut read, sectors_read(&devices));
@@ -173,7 +177,7 @@ pub fn device_under(file: &File) -> Option<u64> {
 
 /// The block devices that the files lie on, as their folders in /sys; none where the file system
 /// has no number of one, as btrfs.
-fn devices_under(parts: &[Part<'_>]) -> Vec<String> {
+fn devices_under(parts: &[FileRange<'_>]) -> Vec<String> {
     let numbers = parts.iter().filter_map(|part| {
         let device = device_under(part.file)?;
         Some((rustix::fs::major(device), rustix::fs::minor(device)))
@@ -267,7 +271,7 @@ fn by_cachestat(file: &File, start: u64, bytes: u64) -> Option<u64> {
 }
 
 fn cachestat(file: &File, range: &Range) -> Option<u64> {
-    let mut stat = Stat::default();
+    let mut stat = Cachestat::default();
     // SAFETY: both structures are as in include/uapi/linux/mman.h and live through the call; the
     // kernel writes only to the second.
     let status = unsafe {
@@ -333,7 +337,7 @@ mod tests {
         assert_eq!(by_mincore(&file, 0, 1 << 20).unwrap(), 0);
         file.rewind().unwrap();
         file.read_exact(&mut vec![0; 1 << 20]).unwrap();
-        assert_eq!(forget_until_gone(&[Part::whole(&file)], || false).unwrap(), 0);
+        assert_eq!(forget_until_gone(&[FileRange::whole(&file)], || false).unwrap(), 0);
         file.rewind().unwrap();
         file.read_exact(&mut [0; 4096]).unwrap();
         let resident = resident_bytes(&file).unwrap();
@@ -363,13 +367,13 @@ mod tests {
         if let Ok(mut file) = tempfile::tempfile_in("/dev/shm") {
             file.write_all(&[1; 8192]).unwrap();
             if is_memory(&file) {
-                let whole = [Part::whole(&file)];
+                let whole = [FileRange::whole(&file)];
                 assert_eq!(forget_until_gone(&whole, || false).unwrap(), 8192);
             }
         }
         let mut dirty = tempfile::tempfile_in("/var/tmp").unwrap();
         dirty.write_all(&[1; 8192]).unwrap();
-        let left = forget_until_gone(&[Part::whole(&dirty)], || true).unwrap();
+        let left = forget_until_gone(&[FileRange::whole(&dirty)], || true).unwrap();
         assert!(left <= 8192, "{left}");
         assert_eq!(forget_until_gone(&[], || false).unwrap(), 0);
     }

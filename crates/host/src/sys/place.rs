@@ -44,7 +44,7 @@ pub enum Lost {
 
 /// The end of a path: a name in a directory that is held open.
 #[derive(Debug)]
-pub struct Place {
+pub struct AnchoredName {
     directory: OwnedFd,
     name: OsString,
     stat: Option<Stat>,
@@ -133,12 +133,12 @@ fn is_of_descriptors(directory: &Stat) -> bool {
     is("/proc/self/fd") || is("/proc/thread-self/fd")
 }
 
-impl Place {
+impl AnchoredName {
     /// Walks to the end of a path; nothing need be there, but its directory must be.
     ///
     /// # Errors
     /// When there is no such directory, or a link on the way is not followed.
-    pub fn find(path: &Path, follow: Links) -> Result<Place, Lost> {
+    pub fn find(path: &Path, follow: Links) -> Result<AnchoredName, Lost> {
         let mut ahead = parts(path);
         let mut directory = pass(CWD, OsStr::new("."), OFlags::empty())?;
         let mut links = Vec::new();
@@ -156,7 +156,13 @@ impl Place {
             let there = rustix::fs::openat(&directory, &name, flags, Mode::empty());
             let there = match there {
                 Err(Errno::NOENT) if ahead.is_empty() => {
-                    return Ok(Place { directory, name, stat: None, links, descriptor: false });
+                    return Ok(AnchoredName {
+                        directory,
+                        name,
+                        stat: None,
+                        links,
+                        descriptor: false,
+                    });
                 }
                 opened => opened?,
             };
@@ -168,7 +174,7 @@ impl Place {
                 if descriptor {
                     stat = rustix::fs::statat(&directory, &name, AtFlags::empty())?;
                 }
-                return Ok(Place { directory, name, stat: Some(stat), links, descriptor });
+                return Ok(AnchoredName { directory, name, stat: Some(stat), links, descriptor });
             }
             if !is_link || descriptor {
                 directory = match descriptor {
@@ -199,12 +205,13 @@ impl Place {
     /// a database, as `-wal`.
     ///
     /// # Errors
-    /// As [`Place::find`].
-    pub fn beside(&self, end: &str) -> Result<Place, Lost> {
+    /// As [`AnchoredName::find`].
+    pub fn beside(&self, end: &str) -> Result<AnchoredName, Lost> {
         let mut name = self.name.clone();
         name.push(end);
         let directory = pass(&self.directory, OsStr::new("."), OFlags::empty())?;
-        let mut place = Place { directory, name, stat: None, links: Vec::new(), descriptor: false };
+        let mut place =
+            AnchoredName { directory, name, stat: None, links: Vec::new(), descriptor: false };
         place.stat = place.look()?;
         if let Some(stat) = &place.stat
             && kind(stat) == FileType::Symlink
@@ -217,11 +224,11 @@ impl Place {
     /// The same place, looked at once more.
     ///
     /// # Errors
-    /// As [`Place::find`].
-    pub fn again(&self) -> Result<Place, Lost> {
+    /// As [`AnchoredName::find`].
+    pub fn again(&self) -> Result<AnchoredName, Lost> {
         let directory = pass(&self.directory, OsStr::new("."), OFlags::empty())?;
         let (name, links, descriptor) = (self.name.clone(), self.links.clone(), self.descriptor);
-        let mut place = Place { directory, name, stat: None, links, descriptor };
+        let mut place = AnchoredName { directory, name, stat: None, links, descriptor };
         place.stat = place.look()?;
         if place.stat.as_ref().is_some_and(|stat| kind(stat) == FileType::Symlink) {
             return Err(Lost::Kernel(Errno::LOOP));
@@ -266,7 +273,7 @@ impl Place {
 
     /// Whether the name is that of the other place, or of a link on the way to it: whether or not
     /// anything stands there yet.
-    pub fn has_name_of(&self, other: &Place) -> bool {
+    pub fn has_name_of(&self, other: &AnchoredName) -> bool {
         let Ok(above) = rustix::fs::fstat(&self.directory) else { return false };
         let ends = other.links.iter().cloned().chain(
             rustix::fs::fstat(&other.directory)

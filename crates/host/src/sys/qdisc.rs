@@ -67,7 +67,7 @@ pub struct Discipline {
 pub fn roots() -> Result<BTreeMap<u32, Discipline>, Error> {
     let failed = |error| Error::new("cannot ask for queueing disciplines", error);
     let mut found = BTreeMap::new();
-    let mut asker = Asker::open().map_err(failed)?;
+    let mut asker = QdiscSocket::open().map_err(failed)?;
     asker.all(&mut |message| found.extend(root(message))).map_err(failed)?;
     Ok(found)
 }
@@ -93,18 +93,18 @@ pub struct Counts {
 
 /// Asks again and again, of the network namespace in which it was opened.
 #[derive(Debug)]
-pub struct Asker {
+pub struct QdiscSocket {
     socket: File,
     buffer: Vec<u8>,
 }
 
-impl Asker {
+impl QdiscSocket {
     /// Opens the way to the kernel.
     ///
     /// # Errors
     /// When we may open no such socket.
-    pub fn open() -> std::io::Result<Asker> {
-        Ok(Asker { socket: netlink::open()?, buffer: vec![0; BUFFER_BYTES] })
+    pub fn open() -> std::io::Result<QdiscSocket> {
+        Ok(QdiscSocket { socket: netlink::open()?, buffer: vec![0; BUFFER_BYTES] })
     }
 
     /// Calls `see` with the number of each interface and what the discipline at its root counted.

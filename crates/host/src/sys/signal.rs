@@ -15,14 +15,15 @@ use super::{Error, clock};
 mod table;
 
 pub use table::name;
-use table::{Act, LAST};
+use table::{LAST, SignalDisposition};
 
 /// Nobody asks twice within this time: timeout(1) and some service managers signal a process and
 /// then its group, and a terminal that closes sends SIGHUP along with what else it sends.
 const AT_ONCE_NS: u64 = 200_000_000;
 
 /// Those that a run takes.
-const TAKEN: [Act; 3] = [Act::Stop, Act::StopOnce, Act::StopIfSent];
+const TAKEN: [SignalDisposition; 3] =
+    [SignalDisposition::Stop, SignalDisposition::StopOnce, SignalDisposition::StopIfSent];
 
 /// Whether the user has asked to stop, and whether more than once.
 #[derive(Debug, Default)]
@@ -49,7 +50,7 @@ impl Stop {
     fn ask_by(&self, signal: c_int) {
         let order = Ordering::Relaxed;
         let first = self.by.compare_exchange(0, signal, order, order).is_ok();
-        if first || table::act(signal) != Act::StopOnce {
+        if first || table::act(signal) != SignalDisposition::StopOnce {
             self.ask();
         }
     }
@@ -106,9 +107,11 @@ pub fn begin() {
         for signal in 1..=LAST {
             found |= u64::from(action(signal, None) == libc::SIG_IGN) << (signal - 1);
             match table::act(signal) {
-                Act::Leave => {}
-                Act::Ignore => ignore(signal),
-                Act::Stop | Act::StopOnce | Act::StopIfSent => {
+                SignalDisposition::Leave => {}
+                SignalDisposition::Ignore => ignore(signal),
+                SignalDisposition::Stop
+                | SignalDisposition::StopOnce
+                | SignalDisposition::StopIfSent => {
                     libc::sigaddset(&mut taken, signal);
                 }
             }
@@ -184,7 +187,7 @@ pub fn leave_to_parent() -> Result<(), Error> {
     for signal in table::all(&TAKEN) {
         match table::act(signal) {
             // Nobody is told: it is dropped, and a fault is a fault.
-            Act::StopIfSent => take(signal)?,
+            SignalDisposition::StopIfSent => take(signal)?,
             // Without a handler no system call of a load is disturbed.
             _ => ignore(signal),
         }
@@ -199,7 +202,7 @@ pub fn give_back() {
     for signal in 1..=LAST {
         let was = found & (1 << (signal - 1)) != 0;
         // Rust ignores SIGPIPE before we look, and a worker was started by one that ignores others.
-        let ours = matches!(table::act(signal), Act::Ignore);
+        let ours = matches!(table::act(signal), SignalDisposition::Ignore);
         action(signal, Some(if was && !ours { libc::SIG_IGN } else { libc::SIG_DFL }));
     }
 }
@@ -252,7 +255,7 @@ extern "C" fn caught(signal: c_int, info: *mut libc::siginfo_t, _context: *mut l
     // SAFETY: as `take` says; the thread's error number is left as it was.
     unsafe {
         let number = *libc::__errno_location();
-        if table::act(signal) == Act::StopIfSent && !was_sent(info) {
+        if table::act(signal) == SignalDisposition::StopIfSent && !was_sent(info) {
             die(signal, (*info).si_code);
         } else if let Some(stop) = ASKED.load(Ordering::Acquire).as_ref() {
             stop.ask_by(signal);
@@ -341,7 +344,7 @@ mod tests {
     fn a_fault_and_an_abort_of_our_own_end_us_and_one_that_was_sent_does_not() {
         // SAFETY: system calls on numbers.
         let raised = |signal: c_int| child(|| drop((take(signal), unsafe { libc::raise(signal) })));
-        for signal in table::all(&[Act::StopIfSent]) {
+        for signal in table::all(&[SignalDisposition::StopIfSent]) {
             let status = raised(signal);
             assert!(libc::WIFSIGNALED(status), "{} was lost: {status}", name(signal));
             assert_eq!(libc::WTERMSIG(status), signal);
@@ -357,7 +360,7 @@ mod tests {
             unsafe { std::ptr::null_mut::<u8>().write_volatile(1) };
         });
         assert!(libc::WIFSIGNALED(crashed) && libc::WTERMSIG(crashed) == libc::SIGSEGV);
-        for signal in table::all(&[Act::StopIfSent]) {
+        for signal in table::all(&[SignalDisposition::StopIfSent]) {
             let sent = child(|| {
                 let _ = take(signal);
                 // SAFETY: system calls on numbers; a child of the child sends.

@@ -75,17 +75,17 @@ impl Connection {
 
 /// A socket by which the kernel is asked for the connections of one network namespace.
 #[derive(Debug)]
-pub struct Asker(File);
+pub struct SockDiagSocket(File);
 
-impl Asker {
+impl SockDiagSocket {
     /// Of the namespace of the process `pid`; of our own for `None`.
     ///
     /// # Errors
     /// When the kernel refuses: another namespace takes CAP_SYS_ADMIN.
-    pub fn open(pid: Option<u32>) -> Result<Asker, Error> {
+    pub fn open(pid: Option<u32>) -> Result<SockDiagSocket, Error> {
         let own = || {
             let what = "cannot open a socket of sock_diag";
-            netlink::open_diagnosis().map(Asker).map_err(|why| Error::new(what, why))
+            netlink::open_diagnosis().map(SockDiagSocket).map_err(|why| Error::new(what, why))
         };
         let Some(pid) = pid else { return own() };
         let there = Namespace::of_process(pid)?;
@@ -152,7 +152,7 @@ mod tests {
             let ports = (of.local_addr().unwrap().port(), of.peer_addr().unwrap().port());
             Connection::new((&loopback, ports.0), (&loopback, ports.1))
         };
-        let mut asker = Asker::open(None).unwrap();
+        let mut asker = SockDiagSocket::open(None).unwrap();
         let Some(there) = asker.queues(&end(&receiver)) else {
             return; // This kernel has no tcp_diag.
         };

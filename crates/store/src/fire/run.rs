@@ -15,7 +15,9 @@ use crate::connect::{How, connect};
 use crate::{APPLICATION_ID, MIGRATIONS, SEALED, Store, derived, schema, seal, write};
 use experiment::campaign::Campaign;
 use experiment::measurement::{Outcome, Record};
-use host::sys::fire::{Act, Disk, Draws, Fails, Fault, Mounted, Plant, Shortage, planted};
+use host::sys::fire::{
+    Disk, DiskOperation, Draws, Fails, MountedDisk, Plant, PlantedFault, Shortage, planted,
+};
 
 /// Where the store lies on its disk.
 const STORE: &str = "/fire/a.db";
@@ -41,7 +43,7 @@ pub(super) fn templates() -> &'static [Vec<u8>] {
 /// What a store's file holds once it is closed.
 fn made(make: impl FnOnce()) -> Vec<u8> {
     let disk = Rc::new(RefCell::new(Disk::new(0)));
-    let mounted = Mounted::new(&disk);
+    let mounted = MountedDisk::new(&disk);
     make();
     drop(mounted);
     let disk = disk.borrow();
@@ -77,7 +79,7 @@ pub(super) fn second_outlives(after: u64) -> (bool, u64) {
     let mut disk = Disk::new(after);
     disk.place(NAMES[0], &templates()[templates().len() - 1]);
     let disk = Rc::new(RefCell::new(disk));
-    let mut mounted = Mounted::new(&disk);
+    let mut mounted = MountedDisk::new(&disk);
     let mut draws = Draws::new(1);
     let mut small = |number: u32| {
         let record = trials::record(&mut draws, number, number);
@@ -102,9 +104,9 @@ pub(super) fn second_outlives(after: u64) -> (bool, u64) {
 /// Whether a store opens whose folder cannot be made safe.
 pub(super) fn opens_in_a_broken_folder() -> bool {
     let disk = Rc::new(RefCell::new(Disk::new(1)));
-    let _mounted = Mounted::new(&disk);
-    let (act, how) = (Act::SyncFolder, Fails::Broken);
-    disk.borrow_mut().plan(Fault { act, after: 0, times: u64::MAX, how });
+    let _mounted = MountedDisk::new(&disk);
+    let (act, how) = (DiskOperation::SyncFolder, Fails::Broken);
+    disk.borrow_mut().plan(PlantedFault { act, after: 0, times: u64::MAX, how });
     Store::open(Path::new(STORE)).is_ok()
 }
 
@@ -112,7 +114,7 @@ pub(super) fn opens_in_a_broken_folder() -> bool {
 pub(super) struct Run {
     draws: Draws,
     disk: Rc<RefCell<Disk>>,
-    mounted: Mounted,
+    mounted: MountedDisk,
     /// What readers must see now.
     now: State,
     /// What may be there when the power comes back.
@@ -144,7 +146,7 @@ pub(super) enum Trouble {
     /// The power fails within the change after so many.
     Cut(u64),
     /// The disk fails.
-    Disk(Fault),
+    Disk(PlantedFault),
     /// After so many pieces of memory so many are refused.
     Memory(u64, u64),
 }
@@ -188,7 +190,7 @@ impl Run {
             _ => disk.place(NAMES[0], &all[all.len() - 1]),
         }
         let disk = Rc::new(RefCell::new(disk));
-        let mounted = Mounted::new(&disk);
+        let mounted = MountedDisk::new(&disk);
         let (now, may, log) = (State::default(), Vec::new(), Vec::new());
         Run { draws, disk, mounted, now, may, begun: 0, first, struck: 0, log }
     }
@@ -272,9 +274,9 @@ impl Run {
         match draws.below(10) {
             0..4 => Some(Trouble::Cut(draws.below(scale))),
             4..7 => {
-                let act = Act::ALL[draws.below(Act::ALL.len() as u64) as usize];
+                let act = DiskOperation::ALL[draws.below(DiskOperation::ALL.len() as u64) as usize];
                 let how = if draws.once_in(2) { Fails::Full } else { Fails::Broken };
-                Some(Trouble::Disk(Fault { act, after: draws.below(scale), times, how }))
+                Some(Trouble::Disk(PlantedFault { act, after: draws.below(scale), times, how }))
             }
             7 | 8 => Some(Trouble::Memory(draws.below(4 * scale), times)),
             _ => None,

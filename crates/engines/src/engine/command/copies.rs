@@ -6,7 +6,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::output::Kept;
 use super::protocol::Start;
-use host::sys::held::{self, Ended, Gate, Held, Launch};
+use host::sys::held::{self, Ended, Gate, GatedProgram, Launch};
 use host::sys::tree::{self, Moved};
 use host::sys::{Error, Host, clock, signal};
 
@@ -23,7 +23,7 @@ pub struct Running {
     /// It was let go, monotonic clock.
     pub started_ns: u64,
     /// Its process.
-    pub held: Held,
+    pub held: GatedProgram,
     /// What it said.
     pub said: [Kept; 2],
     open: [bool; 2],

@@ -24,7 +24,7 @@ use experiment::measurement::Note;
 use host::sys::direct::{Direct, alignment};
 use host::sys::dontcache;
 use host::sys::filesystem::first_hole;
-use host::sys::pages::{self, Part};
+use host::sys::pages::{self, FileRange};
 use host::sys::{beneath, block};
 
 mod device;
@@ -53,15 +53,15 @@ impl StreamFiles {
     }
 
     /// What of them this trial may use.
-    pub fn used(&self) -> impl Iterator<Item = Part<'_>> + Clone {
+    pub fn used(&self) -> impl Iterator<Item = FileRange<'_>> + Clone {
         let (start, bytes) = (self.start_bytes, self.file_bytes);
-        self.files.iter().map(move |file| Part { file, start, bytes })
+        self.files.iter().map(move |file| FileRange { file, start, bytes })
     }
 
     /// What of them is dropped from memory: files as a whole, of a device this stream's part.
-    pub fn dropped(&self) -> impl Iterator<Item = Part<'_>> + Clone {
+    pub fn dropped(&self) -> impl Iterator<Item = FileRange<'_>> + Clone {
         let is_device = self.is_device;
-        self.used().map(move |part| if is_device { part } else { Part::whole(part.file) })
+        self.used().map(move |part| if is_device { part } else { FileRange::whole(part.file) })
     }
 }
 
@@ -307,7 +307,7 @@ fn settle(job: &Job, opened: &mut Opened) -> Result<(), Error> {
         }
     }
     let mut resident = resident(&opened.streams);
-    let all: Vec<Part<'_>> = streams().flat_map(StreamFiles::dropped).collect();
+    let all: Vec<FileRange<'_>> = streams().flat_map(StreamFiles::dropped).collect();
     if drops && !all.is_empty() && resident.as_ref().is_ok_and(|bytes| *bytes > 0) {
         // Pages that sat in a processor's batch of new pages are let go by the second asking, and
         // those that are still read ahead for an earlier load when they have come.
@@ -355,7 +355,7 @@ fn drop_cached(stream: &StreamFiles) -> Result<(), Error> {
     })
 }
 
-fn warm(part: Part<'_>) -> std::io::Result<()> {
+fn warm(part: FileRange<'_>) -> std::io::Result<()> {
     let mut buffer = vec![0; 1 << 20];
     let (mut at, end) = (part.start, part.start + part.bytes);
     while at < end {

@@ -121,7 +121,8 @@ fn links_of_nvme_drives_are_counted_at_both_ends() {
     let before = Before::read(&host, &target(&["nvme0n1"]));
     // The drive itself keeps none there, the bridge above it does.
     let ports = links::ports(&host, &["nvme0n1".to_owned()]).into_iter();
-    let of = |port: links::Port| (port.directory.join("aer_dev_correctable"), port.address);
+    let of =
+        |port: links::LinkedFunction| (port.directory.join("aer_dev_correctable"), port.address);
     let (path, address) = ports.map(of).find(|(path, _)| host.exists(path)).unwrap();
     let text = host.read(&path).unwrap().replace("TOTAL_ERR_COR 0", "TOTAL_ERR_COR 4");
     host.write(&path, &text).unwrap();

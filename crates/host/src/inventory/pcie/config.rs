@@ -7,9 +7,9 @@ pub const FRONT_BYTES: usize = 64;
 /// The space that capabilities lie in. More is not read: each 4 bytes are a request to the card.
 pub const LENGTH_BYTES: u64 = 256;
 
-/// What the capability says.
+/// What the PCI Express capability says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Express {
+pub struct ExpressCapability {
     /// Largest payload that it may send, bytes.
     pub payload_bytes: Option<u32>,
     /// Largest read that it may ask for, bytes.
@@ -19,7 +19,7 @@ pub struct Express {
 }
 
 /// Reads it; `None` where there is none, or the card does not answer (all bits are set).
-pub fn express(bytes: &[u8]) -> Option<Express> {
+pub fn express(bytes: &[u8]) -> Option<ExpressCapability> {
     let at = find(bytes, 0x10)?;
     let size = |code: u16| (code <= 5).then(|| 128_u32 << code);
     // PCI Express Base 6.0, 7.5.3.4 (Device Control) and 7.5.3.7 (Link Control).
@@ -27,7 +27,7 @@ pub fn express(bytes: &[u8]) -> Option<Express> {
     // What is built into the root complex has no link (7.5.3.2: types 9 and 10).
     let kind = word(bytes, at + 2)? >> 4 & 0xf;
     let link = word(bytes, at + 16).filter(|_| !matches!(kind, 9 | 10));
-    Some(Express {
+    Some(ExpressCapability {
         payload_bytes: size(control >> 5 & 7),
         read_request_bytes: size(control >> 12 & 7),
         aspm: link.map(|link| aspm_in_words(link & 1 != 0, link & 2 != 0)),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
 
-use super::walk::{Kept, Walk};
+use super::walk::{RecordedNode, Walk};
 use crate::sys::Host;
 use crate::sys::input::KERNEL;
 
@@ -24,7 +24,7 @@ pub fn keep(host: &Host, walk: &mut Walk<'_>) {
     let lines = BufReader::new(file.take(KERNEL.bytes_max)).split(b'\n').take(LINES_MAX);
     let lines = lines.map_while(Result::ok).filter_map(|line| String::from_utf8(line).ok());
     let said = chosen(lines, &found);
-    walk.kept.insert(place.to_owned(), Kept::File(said.into_bytes()));
+    walk.kept.insert(place.to_owned(), RecordedNode::File(said.into_bytes()));
 }
 
 #[derive(Default)]
@@ -37,7 +37,7 @@ struct Identities {
 fn identities(walk: &Walk<'_>) -> Identities {
     let mut found = Identities::default();
     let word = |folder: &str, name: &str| match walk.kept.get(&format!("{folder}/{name}")) {
-        Some(Kept::File(bytes)) => {
+        Some(RecordedNode::File(bytes)) => {
             let text = std::str::from_utf8(bytes).ok()?.trim().strip_prefix("0x")?;
             Some(text.to_lowercase())
         }
@@ -107,7 +107,7 @@ mod tests {
         let mut walk = Walk::new(&host);
         walk.tree("/sys/devices");
         keep(&host, &mut walk);
-        let Kept::File(kept) = &walk.kept["/usr/share/hwdata/pci.ids"] else { panic!() };
+        let RecordedNode::File(kept) = &walk.kept["/usr/share/hwdata/pci.ids"] else { panic!() };
         assert_eq!(
             String::from_utf8_lossy(kept),
             "1000  LSI\n\t0060  MegaRAID SAS 1078\n\t\t1028 1f0c  PERC 6/i\n1028  Dell\n"

@@ -30,8 +30,8 @@ mod source;
 mod xml;
 mod zpool;
 
-/// One kind of text.
-pub struct Kind {
+/// One kind of text that people paste: what it is called, how it is known, what reads it.
+pub struct PastedKind {
     /// As people call it.
     pub name: &'static str,
     /// Programs whose name after a prompt begins it.
@@ -70,7 +70,7 @@ pub enum Topic {
 }
 
 /// What is known of each kind, in the order in which a text is held against them.
-pub const KINDS: &[&Kind] = &[
+pub const KINDS: &[&PastedKind] = &[
     &lspci::LSPCI,
     &lsblk::LSBLK,
     &smartctl::SMARTCTL,
@@ -162,19 +162,19 @@ fn add(
     name: &str,
     text: &str,
     draft: &mut Draft,
-    sources: &mut Vec<source::Told>,
+    sources: &mut Vec<source::PastedSource>,
 ) -> Result<bool, String> {
     let plain = lines::plain(text);
     let pieces = piece::pieces(&plain);
     for piece in &pieces {
         let at = || format!("{name}, line {}: {}", piece.line, piece.title());
         (piece.kind.read)(piece, draft).map_err(|why| format!("{}: {why}", at()))?;
-        sources.push(source::Told::new(name, piece));
+        sources.push(source::PastedSource::new(name, piece));
     }
     Ok(!pieces.is_empty())
 }
 
-fn into_tree(draft: Draft, sources: &[source::Told]) -> Result<Tree, String> {
+fn into_tree(draft: Draft, sources: &[source::PastedSource]) -> Result<Tree, String> {
     let mut tree = Tree::default();
     for (path, node) in layout::nodes(draft, sources)? {
         tree.insert(&path, node)?;

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::walk::Kept;
+use super::walk::RecordedNode;
 use crate::inventory::server;
 
 mod firmware;
@@ -72,25 +72,25 @@ pub struct Private {
 
 impl Private {
     /// Replaces what is private in all that was kept.
-    pub fn mask(&mut self, kept: BTreeMap<String, Kept>) -> BTreeMap<String, Kept> {
+    pub fn mask(&mut self, kept: BTreeMap<String, RecordedNode>) -> BTreeMap<String, RecordedNode> {
         let fields = kept.into_iter().filter_map(|(path, kept)| {
             let kept = match kept {
-                Kept::File(bytes) => Kept::File(self.field(&path, bytes)?),
+                RecordedNode::File(bytes) => RecordedNode::File(self.field(&path, bytes)?),
                 other => other,
             };
             Some((path, kept))
         });
         // Serial numbers stand in other files too: all must be known first.
-        let fields: Vec<(String, Kept)> = fields.collect();
+        let fields: Vec<(String, RecordedNode)> = fields.collect();
         let mut masked = BTreeMap::new();
         for (path, kept) in fields {
             let kept = match kept {
-                Kept::File(bytes) => Kept::File(match String::from_utf8(bytes) {
+                RecordedNode::File(bytes) => RecordedNode::File(match String::from_utf8(bytes) {
                     Ok(text) => self.text(&path, &text).into_bytes(),
                     Err(error) => error.into_bytes(),
                 }),
-                Kept::Link(target) => Kept::Link(self.text("", &target)),
-                Kept::Folder => Kept::Folder,
+                RecordedNode::Link(target) => RecordedNode::Link(self.text("", &target)),
+                RecordedNode::Folder => RecordedNode::Folder,
             };
             masked.insert(self.text("", &path), kept);
         }

@@ -3,10 +3,10 @@
 use super::names;
 use super::private::Private;
 use super::text;
-use super::walk::{Kept, Walk};
+use super::walk::{RecordedNode, Walk};
 use super::wanted;
 use crate::inventory::{caching, server};
-use crate::sys::{Error, Host, Watch, clock};
+use crate::sys::{Error, Host, PathWatch, clock};
 
 /// Records `host` as a text for [`super::Recording::open_path`], in order of path. Unless
 /// `with_serials`, stand-ins take the place of what says whose machine it is.
@@ -50,9 +50,9 @@ pub fn record(host: &Host, with_serials: bool) -> Result<String, Error> {
     }
     for (path, kept) in kept.iter().filter(|(path, _)| text::writable(path)) {
         match kept {
-            Kept::File(bytes) => said.push_str(&text::file(path, bytes)),
-            Kept::Link(target) => said.push_str(&format!("{path} -> {target}\n")),
-            Kept::Folder => said.push_str(&format!("{path}/\n")),
+            RecordedNode::File(bytes) => said.push_str(&text::file(path, bytes)),
+            RecordedNode::Link(target) => said.push_str(&format!("{path} -> {target}\n")),
+            RecordedNode::Folder => said.push_str(&format!("{path}/\n")),
         }
     }
     Ok(said)
@@ -123,7 +123,7 @@ fn drivers(walk: &mut Walk<'_>) {
         .iter()
         .filter(|(path, _)| path.ends_with("/driver"))
         .filter_map(|(_, kept)| match kept {
-            Kept::Link(target) => Some(target.clone()),
+            RecordedNode::Link(target) => Some(target.clone()),
             _ => None,
         })
         .collect();
@@ -135,7 +135,7 @@ fn drivers(walk: &mut Walk<'_>) {
 
 /// Whatever the inventory looks at, though no list has it.
 fn what_is_read(host: &Host, walk: &mut Walk<'_>) {
-    let watch = Watch::default();
+    let watch = PathWatch::default();
     let watched = host.clone().watched(&watch);
     let _ = server::server(&watched);
     let Ok(seen) = watch.lock().map(|seen| seen.clone()) else { return };
@@ -167,13 +167,13 @@ fn asked(host: &Host, walk: &mut Walk<'_>) {
         }
     }
     for (path, text) in texts {
-        walk.kept.insert(path, Kept::File(text.into_bytes()));
+        walk.kept.insert(path, RecordedNode::File(text.into_bytes()));
     }
 }
 
 /// The flags of every processor are those of the first.
 fn shorten(walk: &mut Walk<'_>) {
-    let Some(Kept::File(bytes)) = walk.kept.get_mut("/proc/cpuinfo") else { return };
+    let Some(RecordedNode::File(bytes)) = walk.kept.get_mut("/proc/cpuinfo") else { return };
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let long = ["flags", "vmx flags", "bugs", "Features"];
     let mut seen = std::collections::BTreeSet::new();

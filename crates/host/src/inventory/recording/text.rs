@@ -30,7 +30,7 @@ pub enum Node {
 
 /// What is wrong with a text, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct ParseFault {
     /// The line, from 1.
     pub line: usize,
     /// What is wrong with it.
@@ -48,7 +48,7 @@ impl Tree {
     ///
     /// # Errors
     /// With the line that cannot be understood, or asks for what cannot be.
-    pub fn parse(text: &str) -> Result<Tree, Fault> {
+    pub fn parse(text: &str) -> Result<Tree, ParseFault> {
         let mut tree = Tree::default();
         let mut lines = text.lines().enumerate().peekable();
         while let Some((index, line)) = lines.next() {
@@ -56,15 +56,16 @@ impl Tree {
                 continue;
             }
             let line_number = index + 1;
-            let (path, what) = statement(line).map_err(|why| Fault { line: line_number, why })?;
+            let (path, what) =
+                statement(line).map_err(|why| ParseFault { line: line_number, why })?;
             let node = match what {
                 What::Node(node) => node,
                 What::Text => Node::File(block(&mut lines).into_bytes()),
                 What::Hex => unhex(&block(&mut lines))
                     .map(Node::File)
-                    .map_err(|why| Fault { line: line_number, why })?,
+                    .map_err(|why| ParseFault { line: line_number, why })?,
             };
-            tree.insert(path, node).map_err(|why| Fault { line: line_number, why })?;
+            tree.insert(path, node).map_err(|why| ParseFault { line: line_number, why })?;
         }
         Ok(tree)
     }

@@ -25,9 +25,9 @@ const FILE_WAIT: Duration = Duration::from_secs(2);
 /// How long all of them may take, ns.
 const ALL_NS: u64 = 60_000_000_000;
 
-/// What is kept at a path.
+/// What a recording keeps of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum RecordedNode {
     /// A file's bytes.
     File(Vec<u8>),
     /// Where a link leads, an absolute path.
@@ -40,7 +40,7 @@ pub enum Kept {
 pub struct Walk<'a> {
     host: &'a Host,
     /// By path.
-    pub kept: BTreeMap<String, Kept>,
+    pub kept: BTreeMap<String, RecordedNode>,
     /// What was not read, and why.
     pub missed: BTreeMap<String, String>,
     seen: BTreeSet<String>,
@@ -114,10 +114,10 @@ impl<'a> Walk<'a> {
         let Some(end) = self.follow(path) else { return };
         match self.kind(&end) {
             Some((kind, _)) if kind.is_file() => {
-                self.kept.entry(end).or_insert(Kept::File(Vec::new()));
+                self.kept.entry(end).or_insert(RecordedNode::File(Vec::new()));
             }
             Some((kind, _)) if kind.is_dir() => {
-                self.kept.entry(end).or_insert(Kept::Folder);
+                self.kept.entry(end).or_insert(RecordedNode::Folder);
             }
             _ => {}
         }
@@ -130,7 +130,7 @@ impl<'a> Walk<'a> {
             match self.kind(&path) {
                 Some((kind, _)) if kind.is_symlink() => self.link(&path),
                 Some((kind, _)) if kind.is_dir() => {
-                    self.kept.entry(path).or_insert(Kept::Folder);
+                    self.kept.entry(path).or_insert(RecordedNode::Folder);
                 }
                 _ => {}
             }
@@ -163,7 +163,7 @@ impl<'a> Walk<'a> {
     /// Keeps a link.
     pub fn link(&mut self, path: &str) {
         if let Some(target) = self.target(path) {
-            self.kept.insert(path.to_owned(), Kept::Link(target));
+            self.kept.insert(path.to_owned(), RecordedNode::Link(target));
         }
     }
 
@@ -199,7 +199,7 @@ impl<'a> Walk<'a> {
                 }
                 bytes.truncate(most);
                 self.bytes += bytes.len();
-                self.kept.insert(path.to_owned(), Kept::File(bytes));
+                self.kept.insert(path.to_owned(), RecordedNode::File(bytes));
             }
             Err(Unread::Denied(why) | Unread::Silent(why)) => {
                 self.missed.insert(path.to_owned(), why);
@@ -214,7 +214,7 @@ impl<'a> Walk<'a> {
             .kept
             .values()
             .filter_map(|kept| match kept {
-                Kept::Link(target) => Some(target.clone()),
+                RecordedNode::Link(target) => Some(target.clone()),
                 _ => None,
             })
             .collect();
@@ -224,7 +224,7 @@ impl<'a> Walk<'a> {
             let held = next.is_some_and(|(path, _)| path.starts_with(&inside));
             let is_folder = self.kind(&target).is_some_and(|(kind, _)| kind.is_dir());
             if !held && is_folder {
-                self.kept.entry(target).or_insert(Kept::Folder);
+                self.kept.entry(target).or_insert(RecordedNode::Folder);
             }
         }
     }
@@ -251,12 +251,13 @@ enum Unread {
     Absent,
 }
 
-type Answer = Result<Vec<u8>, Unread>;
+/// The bytes of a file, or why there are none.
+type FileContents = Result<Vec<u8>, Unread>;
 
 /// A thread that reads files, so that one that does not answer can be left behind.
 struct Reader {
     ask: SyncSender<(PathBuf, usize)>,
-    answer: Receiver<Answer>,
+    answer: Receiver<FileContents>,
 }
 
 impl Reader {
@@ -273,7 +274,7 @@ impl Reader {
         Reader { ask, answer }
     }
 
-    fn read(&mut self, path: &Path, most: usize) -> Answer {
+    fn read(&mut self, path: &Path, most: usize) -> FileContents {
         let gone = || Unread::Silent("it did not answer".to_owned());
         self.ask.send((path.to_owned(), most)).map_err(|_| gone())?;
         self.answer.recv_timeout(FILE_WAIT).unwrap_or_else(|_| {
@@ -284,7 +285,7 @@ impl Reader {
 }
 
 /// Up to one byte more than `most`.
-fn read(path: &Path, most: usize) -> Answer {
+fn read(path: &Path, most: usize) -> FileContents {
     let mut bytes = Vec::new();
     let file = std::fs::File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path);
     file.and_then(|file| file.take(most as u64 + 1).read_to_end(&mut bytes)).map_err(|error| {
@@ -324,8 +325,8 @@ mod tests {
                 "/sys/round"
             ]
         );
-        assert_eq!(walk.kept["/sys/l"], Kept::Link("/sys/block".into()));
-        assert_eq!(walk.kept["/sys/devices/d/size"], Kept::File(b"8\n".to_vec()));
+        assert_eq!(walk.kept["/sys/l"], RecordedNode::Link("/sys/block".into()));
+        assert_eq!(walk.kept["/sys/devices/d/size"], RecordedNode::File(b"8\n".to_vec()));
     }
 
     #[test]
@@ -341,8 +342,10 @@ mod tests {
         walk.tree("/sys/devices");
         walk.ends_of_links();
         assert_eq!(walk.missed["/sys/devices/p/queue/x"], "it is longer than 64 KiB");
-        assert_eq!(walk.kept["/sys/bus/d"], Kept::Folder);
-        assert!(matches!(&walk.kept["/sys/devices/p/config"], Kept::File(b) if b.len() == 256));
+        assert_eq!(walk.kept["/sys/bus/d"], RecordedNode::Folder);
+        assert!(
+            matches!(&walk.kept["/sys/devices/p/config"], RecordedNode::File(b) if b.len() == 256)
+        );
         assert_eq!(walk.kept.len(), 3, "{:?}", walk.kept.keys());
     }
 }

@@ -42,7 +42,7 @@ fn describe(host: &Host, device: &Device) -> Drive {
     let whole = host.resolve(&class).unwrap_or(class);
     let word = |file: &str| host.word(whole.join(file));
     let number = |file: &str| word(file)?.parse::<u64>().ok();
-    let identify = identify::of(host, &whole);
+    let identify = identify::read_identify(host, &whole);
     let rotation = medium_rotation(host, &whole)
         .or_else(|| identify.as_ref().and_then(|identify| identify.rotation()));
     let firmware = || {

@@ -59,7 +59,7 @@ fn slot(structure: &Structure<'_>) -> Slot {
 
 /// A slot as somebody else has decoded it.
 #[derive(Clone, Debug, Default)]
-pub struct Made {
+pub struct DecodedSlot {
     /// What is printed on the board.
     pub name: String,
     /// In dmidecode's words: `PCI Express 3 x16`.
@@ -73,7 +73,7 @@ pub struct Made {
 }
 
 /// Adds the structure that decodes to it.
-pub fn made(table: &mut Vec<u8>, handle: u16, slot: &Made) {
+pub fn made(table: &mut Vec<u8>, handle: u16, slot: &DecodedSlot) {
     // dmidecode leaves out the first generation, and the word before the others' numbers.
     let kind = slot.kind.replacen("PCI Express ", "PCI Express Gen ", 1);
     let kind = kind.replacen("PCI Express Gen x", "PCI Express x", 1);

@@ -7,7 +7,7 @@ use super::address::function_of;
 use super::interrupt::Names;
 use super::pci::driver_of;
 use super::{Reading, interrupt};
-use crate::sys::ethtool::{self, Answer};
+use crate::sys::ethtool::{self, EthtoolReport};
 use crate::sys::{Error, Host, qdisc};
 use facts::inventory::ceiling::Capacity;
 use facts::inventory::server::{Interface, Rings, unread};
@@ -28,7 +28,7 @@ pub fn read(reading: &mut Reading<'_>) -> Vec<Interface> {
     all.filter_map(|name| interface(reading, name, &mut names)).collect()
 }
 
-/// What an interface answers when it is asked as ethtool(8) asks, as JSON ([`Answer`]); on a
+/// What an interface answers when it is asked as ethtool(8) asks, as JSON ([`EthtoolReport`]); on a
 /// recording what was recorded in `/.brickyard/ethtool/<interface>.json`.
 ///
 /// # Errors
@@ -42,7 +42,7 @@ pub fn ask_live(host: &Host, interface: &str) -> Result<String, Error> {
     serde_json::to_string(&answer).map_err(failed)
 }
 
-fn ask(host: &Host, interface: &str) -> Result<Answer, Error> {
+fn ask(host: &Host, interface: &str) -> Result<EthtoolReport, Error> {
     let mut answer = ethtool::ask(interface)?;
     // A kernel without traffic control has none; its interfaces do their work all the same.
     let number = host.word(format!("/sys/class/net/{interface}/ifindex"));
@@ -66,7 +66,7 @@ pub fn capacity(host: &Host, name: &str) -> Option<Capacity> {
 }
 
 /// What it answers; nothing, when it does not.
-fn answer(reading: &mut Reading<'_>, name: &str) -> Answer {
+fn answer(reading: &mut Reading<'_>, name: &str) -> EthtoolReport {
     const ANSWER: &str = "driver, rings, offloads and coalescing of a network interface";
     let (place, answer) = match reading.host().is_live() {
         // It went away between two looks, or we may open no socket.
@@ -76,14 +76,14 @@ fn answer(reading: &mut Reading<'_>, name: &str) -> Answer {
         }
         false => {
             let place = recorded_at(name);
-            let Some(text) = reading.word(&place, ANSWER) else { return Answer::default() };
+            let Some(text) = reading.word(&place, ANSWER) else { return EthtoolReport::default() };
             let answer = serde_json::from_str(&text).map_err(|error| error.to_string());
             (place, answer)
         }
     };
     answer.unwrap_or_else(|why| {
         reading.miss(ANSWER, &place, &why, "");
-        Answer::default()
+        EthtoolReport::default()
     })
 }
 
@@ -200,7 +200,7 @@ fn speed(reading: &Reading<'_>, place: &str) -> Option<u32> {
 }
 
 /// `driver 5.10.2, firmware 8.30`. A driver without a version of its own says the kernel's.
-fn versions(reading: &Reading<'_>, answer: &Answer) -> Option<String> {
+fn versions(reading: &Reading<'_>, answer: &EthtoolReport) -> Option<String> {
     let kernel = reading.quiet("/proc/sys/kernel/osrelease");
     let driver = answer.version.as_ref().filter(|version| Some(*version) != kernel.as_ref());
     let firmware = answer.firmware.as_ref().filter(|version| *version != "N/A");

@@ -20,7 +20,7 @@ impl Names {
     /// What the kernel calls an interrupt: the actions of its own file, else its line in
     /// /proc/interrupts, which takes long to make on machines with many CPUs. Empty when nobody
     /// handles it.
-    pub fn of(&mut self, reading: &mut Reading<'_>, number: u64) -> String {
+    pub fn action_names(&mut self, reading: &mut Reading<'_>, number: u64) -> String {
         if let Some(actions) = reading.quiet(format!("/sys/kernel/irq/{number}/actions")) {
             return actions;
         }
@@ -68,7 +68,7 @@ pub fn of_device(reading: &mut Reading<'_>, device: &str, names: &mut Names) -> 
         let place = format!("/proc/irq/{number}");
         let cpus = ["effective_affinity_list", "smp_affinity_list"].iter();
         let cpus = cpus.filter_map(|file| cpus_of(reading, &format!("{place}/{file}"))).next()?;
-        Some(Interrupt { number, name: names.of(reading, number), cpus })
+        Some(Interrupt { number, name: names.action_names(reading, number), cpus })
     });
     found.collect()
 }

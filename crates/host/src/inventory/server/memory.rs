@@ -9,7 +9,7 @@ use facts::inventory::server::{Memory, Module};
 pub mod edac;
 mod module;
 
-pub use module::{Made, made};
+pub use module::{DecodedModule, made};
 
 /// Reads it.
 pub fn read(reading: &mut Reading<'_>) -> Memory {

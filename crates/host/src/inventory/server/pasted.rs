@@ -10,10 +10,10 @@ use facts::inventory::server::{Server, Thing, Unread};
 /// The file of the tree that says so.
 pub const PLACE: &str = "/.brickyard/pasted.json";
 
-/// One text.
+/// One text that was pasted: which command printed it, and where it stands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Source {
+pub struct PastedText {
     /// The command, or the kind of its output.
     pub command: String,
     /// In which file.
@@ -27,7 +27,7 @@ pub struct Source {
 #[serde(default)]
 pub struct Pasted {
     /// In order.
-    pub sources: Vec<Source>,
+    pub sources: Vec<PastedText>,
     /// What could not be known.
     pub unread: Vec<Unread>,
     /// Whether anything tells of processors, and so of nodes.
@@ -53,7 +53,7 @@ pub const TEXTS: Subsystem = Subsystem {
 
 fn things(reading: &mut Reading<'_>) -> Vec<Thing> {
     let sources = pasted(reading.host()).map_or_else(Vec::new, |pasted| pasted.sources);
-    let thing = |source: Source| {
+    let thing = |source: PastedText| {
         let mut thing = Thing::new(source.command);
         thing.add("file", Some(source.file), String::clone);
         thing.add("line", Some(source.line), |line| format!("line {line}"));

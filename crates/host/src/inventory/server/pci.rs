@@ -69,7 +69,7 @@ fn identity(reading: &mut Reading<'_>, place: &str) -> Function {
         device,
         subsystem,
         class,
-        kind: kind::of(class).to_owned(),
+        kind: kind::class_words(class).to_owned(),
         numa_node,
         driver,
         driver_version,

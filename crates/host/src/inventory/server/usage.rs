@@ -27,9 +27,9 @@ const IMAGES_MAX: usize = 8;
 /// File systems that cannot be written, and are as large as what is in them.
 const IMAGES: &[&str] = &["squashfs", "erofs", "cramfs", "iso9660", "udf"];
 
-/// Room as a recording keeps it.
+/// How much a file system holds and has left, as a recording keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Room {
+struct RecordedSpace {
     total_bytes: u64,
     available_bytes: u64,
 }
@@ -40,7 +40,7 @@ struct Room {
 pub fn read(reading: &mut Reading<'_>, mounts: &[Mount], pools: Option<&Zfs>) -> Vec<Usage> {
     let host = reading.host();
     let chosen = leave_out_images(reading, chosen(mounts));
-    let rooms: Vec<Result<Room, String>> = match host.is_live() {
+    let rooms: Vec<Result<RecordedSpace, String>> = match host.is_live() {
         true => ask_all(&chosen),
         false => chosen.iter().map(|mount| recorded(reading, mount)).collect(),
     };
@@ -97,7 +97,7 @@ pub fn ask_live(mount: &Mount) -> Result<String, Error> {
         return Err(Error::new(what(), "another mount hides it"));
     }
     let Space { total_bytes, available_bytes, .. } = space(path)?;
-    let room = Room { total_bytes, available_bytes };
+    let room = RecordedSpace { total_bytes, available_bytes };
     serde_json::to_string(&room).map_err(|error| Error::new(what(), error))
 }
 
@@ -110,12 +110,12 @@ pub fn record(mounts: &[Mount]) -> Vec<(String, String)> {
 }
 
 /// The room in such a JSON text; `None` when it is none, or more is free than there is.
-fn parse(text: &str) -> Option<Room> {
-    let room: Room = serde_json::from_str(text).ok()?;
+fn parse(text: &str) -> Option<RecordedSpace> {
+    let room: RecordedSpace = serde_json::from_str(text).ok()?;
     (room.total_bytes > 0 && room.available_bytes <= room.total_bytes).then_some(room)
 }
 
-fn ask_all(mounts: &[&Mount]) -> Vec<Result<Room, String>> {
+fn ask_all(mounts: &[&Mount]) -> Vec<Result<RecordedSpace, String>> {
     let mounts: Vec<Mount> = mounts.iter().map(|mount| (*mount).clone()).collect();
     let answers = patient::ask(mounts, PATIENCE, |mount| match ask_live(mount) {
         Ok(text) => parse(&text).ok_or_else(|| "it says that it has no room at all".to_owned()),
@@ -125,7 +125,7 @@ fn ask_all(mounts: &[&Mount]) -> Vec<Result<Room, String>> {
     answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(late()))).collect()
 }
 
-fn recorded(reading: &Reading<'_>, mount: &Mount) -> Result<Room, String> {
+fn recorded(reading: &Reading<'_>, mount: &Mount) -> Result<RecordedSpace, String> {
     // What is not read is told once, by our caller.
     let mut reading = Reading::new(reading.host());
     let text = reading.word(file(mount.id), "room").ok_or("the recording does not hold it")?;

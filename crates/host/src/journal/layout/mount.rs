@@ -13,9 +13,9 @@ pub(super) const UNMOUNT_MAX: Duration = Duration::from_secs(3600);
 /// A `mount` that was killed with us may still be at work in the kernel for so long.
 const MOUNTING_MAX: Duration = Duration::from_secs(3);
 
-/// What is mounted somewhere.
+/// The file system that is mounted at some path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mounted {
+pub struct MountedFilesystem {
     /// Major and minor number of its device, `8:0`; major 0 where there is no one device.
     pub number: String,
     /// Type of the file system.
@@ -26,20 +26,20 @@ pub struct Mounted {
 
 /// What is mounted at a path without links, on top when there are several; see
 /// proc_pid_mountinfo(5).
-pub fn mounted_at(host: &Host, at: &str) -> Option<Mounted> {
+pub fn mounted_at(host: &Host, at: &str) -> Option<MountedFilesystem> {
     let text = host.read("/proc/self/mountinfo").ok()?;
     // What has no line end was cut off.
     let lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
     lines.filter_map(|line| mounted(line, at)).next_back()
 }
 
-fn mounted(line: &str, at: &str) -> Option<Mounted> {
+fn mounted(line: &str, at: &str) -> Option<MountedFilesystem> {
     let (left, right) = line.split_once(" - ")?;
     let left: Vec<&str> = left.split(' ').collect();
     let mut right = right.split(' ');
     (unescape(left.get(4)?) == at).then_some(())?;
     let (filesystem, source) = (right.next()?.to_owned(), unescape(right.next()?));
-    Some(Mounted { number: (*left.get(2)?).to_owned(), filesystem, source })
+    Some(MountedFilesystem { number: (*left.get(2)?).to_owned(), filesystem, source })
 }
 
 /// The kernel writes blank, tab, newline and backslash as `\` and three octal digits.
@@ -91,7 +91,7 @@ fn is_being_mounted(now: &Now<'_>, disks: &[Identity]) -> bool {
     })
 }
 
-fn is_ours(now: &Now<'_>, there: &Mounted, disks: &[Identity]) -> bool {
+fn is_ours(now: &Now<'_>, there: &MountedFilesystem, disks: &[Identity]) -> bool {
     let names = now.names(disks);
     // A disk that was pulled out is no device any more, and its file system is still mounted.
     let gone = |name: &str| !now.host.exists(format!("/sys/class/block/{name}"));

@@ -105,7 +105,7 @@ fn wiped(now: &Now<'_>, disk: &Identity, pool: &str) -> Fate {
     if own.is_empty() && parts.is_empty() {
         return Fate::Gone;
     }
-    let is_label = |one: &&signature::Found| one.is_of(&[LABEL]) && one.is_marked(pool);
+    let is_label = |one: &&signature::DiskSignature| one.is_of(&[LABEL]) && one.is_marked(pool);
     let tables = own.iter().filter(|one| !one.is_of(&TABLES));
     if let Some(other) = tables.chain(&found).find(|one| !is_label(one)) {
         return Fate::ChangedByOthers(other.to_string(), "nothing".into());

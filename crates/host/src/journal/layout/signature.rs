@@ -8,9 +8,9 @@ use crate::journal::fate::Fate;
 use crate::sys::{Error, block, clock};
 use facts::identity::Identity;
 
-/// One signature that wipefs(8) sees.
+/// One signature on a disk that wipefs(8) sees: its kind, and the UUID and label that it bears.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct DiskSignature {
     kind: String,
     marks: Vec<String>,
 }
@@ -51,7 +51,7 @@ pub(super) fn wipe(now: &Now<'_>, node: &Path) -> Result<(), Error> {
     }
 }
 
-pub(super) fn look(now: &Now<'_>, node: &Path) -> Result<Vec<Found>, Error> {
+pub(super) fn look(now: &Now<'_>, node: &Path) -> Result<Vec<DiskSignature>, Error> {
     let name = node.display().to_string();
     let text = now.run(&["wipefs", "--json", "--output", "TYPE,UUID,LABEL", &name], COMMAND_MAX)?;
     let mut found = parse(&text).ok_or_else(|| {
@@ -66,7 +66,7 @@ pub(super) fn look(now: &Now<'_>, node: &Path) -> Result<Vec<Found>, Error> {
 }
 
 /// What `wipefs --json` prints; nothing at all stands for an empty list.
-pub fn parse(text: &str) -> Option<Vec<Found>> {
+pub fn parse(text: &str) -> Option<Vec<DiskSignature>> {
     if text.trim().is_empty() {
         return Some(Vec::new());
     }
@@ -74,12 +74,12 @@ pub fn parse(text: &str) -> Option<Vec<Found>> {
     let one = |row: &serde_json::Value| {
         let word = |key: &str| Some(row.get(key)?.as_str()?.to_owned());
         let marks = [word("uuid"), word("label")].into_iter().flatten().collect();
-        Some(Found { kind: word("type")?, marks })
+        Some(DiskSignature { kind: word("type")?, marks })
     };
     document.get("signatures")?.as_array()?.iter().map(one).collect()
 }
 
-impl Found {
+impl DiskSignature {
     pub(super) fn is_marked(&self, mark: &str) -> bool {
         self.marks.iter().any(|held| held == mark || super::same_uuid(held, mark))
     }
@@ -90,7 +90,7 @@ impl Found {
     }
 }
 
-impl std::fmt::Display for Found {
+impl std::fmt::Display for DiskSignature {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.kind, self.marks.join(" "))
     }

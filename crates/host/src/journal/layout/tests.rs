@@ -60,25 +60,25 @@ impl Machine {
         identity::of_device(&self.host(), name).unwrap()
     }
 
-    fn undo(&self, act: &Act) -> Fate {
+    fn undo(&self, act: &LayoutAct) -> Fate {
         act.undo(&self.host(), true, true)
     }
 }
 
-fn mount(machine: &Machine, disks: &[&str]) -> Act {
+fn mount(machine: &Machine, disks: &[&str]) -> LayoutAct {
     let disks = disks.iter().map(|name| machine.disk(name)).collect();
-    Act::Mount { at: "/mnt/brickyard-1".into(), disks }
+    LayoutAct::Mount { at: "/mnt/brickyard-1".into(), disks }
 }
 
-fn every_act(machine: &Machine) -> Vec<Act> {
+fn every_act(machine: &Machine) -> Vec<LayoutAct> {
     let (one, two) = (machine.disk("sda"), machine.disk("sdb"));
     vec![
-        Act::Signature { disk: one.clone(), kind: "ext4".into(), mark: UUID.into() },
-        Act::Array { name: "md100".into(), uuid: UUID.into(), members: vec![one.clone()] },
-        Act::Group { name: "brickyard_1".into(), members: vec![one.clone(), two.clone()] },
-        Act::Directory { path: "/mnt/brickyard-1".into() },
-        Act::Pool { name: "brickyard_1".into(), members: vec![one.clone(), two.clone()] },
-        Act::Mount { at: "/mnt/brickyard-1".into(), disks: vec![one, two] },
+        LayoutAct::Signature { disk: one.clone(), kind: "ext4".into(), mark: UUID.into() },
+        LayoutAct::Array { name: "md100".into(), uuid: UUID.into(), members: vec![one.clone()] },
+        LayoutAct::Group { name: "brickyard_1".into(), members: vec![one.clone(), two.clone()] },
+        LayoutAct::Directory { path: "/mnt/brickyard-1".into() },
+        LayoutAct::Pool { name: "brickyard_1".into(), members: vec![one.clone(), two.clone()] },
+        LayoutAct::Mount { at: "/mnt/brickyard-1".into(), disks: vec![one, two] },
     ]
 }
 
@@ -113,7 +113,7 @@ fn undoing_some_settings_touches_no_layout() {
     let machine = Machine::new();
     std::fs::create_dir_all(machine.host().path("/mnt/brickyard-1")).unwrap();
     let mut journal = Journal::open(&machine.0.path().join("db-undo")).unwrap();
-    let act = Act::Directory { path: "/mnt/brickyard-1".into() };
+    let act = LayoutAct::Directory { path: "/mnt/brickyard-1".into() };
     journal.note(Line::Layout { act: act.clone(), boot: BOOT.into() }).unwrap();
     assert!(journal.undo_some(&machine.host(), false, &mut |_| {}, |_| true).is_empty());
     assert_eq!(journal.acts(), [act]);
@@ -127,7 +127,7 @@ fn undoing_some_settings_touches_no_layout() {
 #[test]
 fn a_pool_of_another_name_is_not_destroyed_and_partitions_are_found() {
     let machine = Machine::new();
-    let strange = Act::Pool { name: "tank".into(), members: vec![machine.disk("sda")] };
+    let strange = LayoutAct::Pool { name: "tank".into(), members: vec![machine.disk("sda")] };
     let Fate::Failed(error) = machine.undo(&strange) else { panic!("destroyed") };
     assert!(error.to_string().contains("not a name that brickyard gives"), "{error}");
     assert!(block::partitions(&machine.host(), "sda").is_empty());
@@ -212,7 +212,7 @@ fn only_the_array_of_our_uuid_on_our_disks_is_stopped() {
     let machine = Machine::new();
     let array = |uuid: &str, disk: &str| {
         let members = vec![machine.disk(disk)];
-        machine.undo(&Act::Array { name: "md100".into(), uuid: uuid.into(), members })
+        machine.undo(&LayoutAct::Array { name: "md100".into(), uuid: uuid.into(), members })
     };
     let ours = "AAAAAAAA-bbbb-bbbb-cccc-ccccdddddddd";
     assert_eq!(array(ours, "sdb"), Fate::WouldRemove, "whatever its name is by now");
@@ -234,14 +234,14 @@ fn a_disk_is_known_after_a_reboot_by_its_serial_number_alone() {
     let looped = Identity { known_as: Some("file:/image".into()), ..one.clone() };
     assert_eq!(identity::name_after_reboot(&looped, &host), None);
     let of = |disk: Identity| {
-        let act = Act::Signature { disk, kind: "ext4".into(), mark: UUID.into() };
+        let act = LayoutAct::Signature { disk, kind: "ext4".into(), mark: UUID.into() };
         act.undo(&host, false, true)
     };
     assert_eq!(of(looped), Fate::Gone);
     assert_eq!(of(Identity { known_as: None, ..one.clone() }), Fate::Unrecognised);
     // In the same boot, another disk has its name.
     machine.put("/sys/block/sda/dev", "8:0");
-    let act = Act::Signature { disk: one, kind: "ext4".into(), mark: UUID.into() };
+    let act = LayoutAct::Signature { disk: one, kind: "ext4".into(), mark: UUID.into() };
     assert_eq!(machine.undo(&act), Fate::AnotherDevice);
 }
 
@@ -249,12 +249,12 @@ fn a_disk_is_known_after_a_reboot_by_its_serial_number_alone() {
 fn directories_are_removed_only_when_empty_and_named_as_ours() {
     let machine = Machine::new();
     let host = machine.host();
-    let of = |path: &str| Act::Directory { path: path.into() }.undo(&host, true, false);
+    let of = |path: &str| LayoutAct::Directory { path: path.into() }.undo(&host, true, false);
     for path in ["/etc", "/mnt/brickyard-1/../x", "mnt/brickyard-1", "", "/", "/home/x/./brickyard"]
     {
         let fate = of(path);
         assert!(matches!(&fate, Fate::Failed(error) if error.why.contains("name")), "{path}");
-        let mount = Act::Mount { at: path.into(), disks: Vec::new() };
+        let mount = LayoutAct::Mount { at: path.into(), disks: Vec::new() };
         assert!(matches!(mount.undo(&host, true, false), Fate::Failed(_)), "{path}");
     }
     let ours = "/mnt/brickyard-1";
@@ -265,9 +265,12 @@ fn directories_are_removed_only_when_empty_and_named_as_ours() {
     machine.mounts(&[("8:0", ours, "/dev/sda")]);
     assert!(matches!(of(ours), Fate::Failed(error) if error.why.contains("mounted")));
     machine.mounts(&[]);
-    assert_eq!(Act::Directory { path: ours.into() }.undo(&host, false, true), Fate::WouldRemove);
+    assert_eq!(
+        LayoutAct::Directory { path: ours.into() }.undo(&host, false, true),
+        Fate::WouldRemove
+    );
     assert_eq!(of(ours), Fate::Removed);
-    let group = Act::Group { name: "vg0".into(), members: Vec::new() };
+    let group = LayoutAct::Group { name: "vg0".into(), members: Vec::new() };
     assert!(matches!(group.undo(&host, true, false), Fate::Failed(_)));
 }
 

@@ -5,7 +5,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::*;
-use crate::sys::fire::{Act, Disk, Draws, Fails, Fault, Mounted, Plant, plant, planted};
+use crate::sys::fire::{
+    Disk, DiskOperation, Draws, Fails, MountedDisk, Plant, PlantedFault, plant, planted,
+};
 use base::stats::testing::long;
 
 const NAME: &str = "a.db-undo";
@@ -14,7 +16,7 @@ const NAME: &str = "a.db-undo";
 struct Fire {
     draws: Draws,
     disk: Rc<RefCell<Disk>>,
-    mounted: Mounted,
+    mounted: MountedDisk,
     folder: tempfile::TempDir,
     journal: Option<Journal>,
     /// All lines that were tried, in order, and whether they were said to be safe.
@@ -136,7 +138,7 @@ impl Fire {
 fn schedule(seed: u64) -> Result<u64, String> {
     let mut draws = Draws::new(seed);
     let disk = Rc::new(RefCell::new(Disk::new(draws.below(u64::MAX))));
-    let mounted = Mounted::new(&disk);
+    let mounted = MountedDisk::new(&disk);
     let folder = tempfile::tempdir().unwrap();
     let (journal, tried) = (None, Vec::new());
     let mut fire = Fire { draws, disk, mounted, folder, journal, tried, count: 0 };
@@ -147,10 +149,16 @@ fn schedule(seed: u64) -> Result<u64, String> {
         match fire.draws.below(3) {
             0 => fire.disk.borrow_mut().cut_after(after),
             1 => {
-                let acts = [Act::Write, Act::Sync, Act::SyncFolder, Act::Truncate, Act::Name];
+                let acts = [
+                    DiskOperation::Write,
+                    DiskOperation::Sync,
+                    DiskOperation::SyncFolder,
+                    DiskOperation::Truncate,
+                    DiskOperation::Name,
+                ];
                 let act = acts[fire.draws.below(5) as usize];
                 let how = if fire.draws.once_in(2) { Fails::Full } else { Fails::Broken };
-                fire.disk.borrow_mut().plan(Fault { act, after, times: 1, how });
+                fire.disk.borrow_mut().plan(PlantedFault { act, after, times: 1, how });
             }
             _ => {}
         }
@@ -230,10 +238,15 @@ fn a_line_after_one_that_failed_stands_by_itself() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(NAME);
     let disk = Rc::new(RefCell::new(Disk::new(1)));
-    let _mounted = Mounted::new(&disk);
+    let _mounted = MountedDisk::new(&disk);
     let mut journal = Journal::open(&path).unwrap();
     journal.note(change(1, 1)).unwrap();
-    disk.borrow_mut().plan(Fault { act: Act::Write, after: 0, times: 1, how: Fails::Full });
+    disk.borrow_mut().plan(PlantedFault {
+        act: DiskOperation::Write,
+        after: 0,
+        times: 1,
+        how: Fails::Full,
+    });
     let error = journal.note(change(2, 1)).unwrap_err();
     assert!(error.why.contains("No space left"), "{error}");
     journal.note(change(3, 1)).unwrap();

@@ -30,7 +30,7 @@ impl Bearing {
     ///
     /// # Errors
     /// When it cannot be read, or there is no blkid to ask.
-    pub fn of(host: &Host, disk: &Disk, blkid: &str) -> Result<Bearing, Error> {
+    pub fn read_disk(host: &Host, disk: &Disk, blkid: &str) -> Result<Bearing, Error> {
         // First: blkid takes a disk that it cannot read for an empty one.
         let data_at = data_at(host, disk)?;
         let node = host.path(&disk.node);

@@ -1,47 +1,47 @@
 //! What a disk may bear that speaks against writing on it: partitions, signatures, or bytes that
 //! nobody knows. All that `--wipe` allows.
 
-use super::Found;
+use super::DangerReason;
 use super::scene::Seen;
 
-pub fn unreadable(seen: &Seen<'_>) -> Option<Found> {
+pub fn unreadable(seen: &Seen<'_>) -> Option<DangerReason> {
     let error = seen.bearing.as_ref().err()?;
     let hint = error.hint.clone().unwrap_or_else(|| "run as root, on a disk in health".to_owned());
-    Found::hint(format!("what it bears cannot be found out: {error}"), hint)
+    DangerReason::hint(format!("what it bears cannot be found out: {error}"), hint)
 }
 
 /// Another host may have it mounted, which nothing here can see.
-pub fn network_disk(seen: &Seen<'_>) -> Option<Found> {
+pub fn network_disk(seen: &Seen<'_>) -> Option<DangerReason> {
     let transport = crate::inventory::transport_of(seen.scene.host, &seen.disk.name);
     if !facts::inventory::is_wire(&transport) {
         return None;
     }
-    Found::new(format!(
+    DangerReason::new(format!(
         "it comes over a wire ({transport}): another machine may use it, unseen from here"
     ))
 }
 
-pub fn partitions(seen: &Seen<'_>) -> Option<Found> {
+pub fn partitions(seen: &Seen<'_>) -> Option<DangerReason> {
     let partitions = &seen.names[1..];
     (!partitions.is_empty()).then_some(())?;
-    Found::new(format!("it has the partitions {}", partitions.join(", ")))
+    DangerReason::new(format!("it has the partitions {}", partitions.join(", ")))
 }
 
-pub fn partition_table(seen: &Seen<'_>) -> Option<Found> {
+pub fn partition_table(seen: &Seen<'_>) -> Option<DangerReason> {
     let table = seen.bearing.as_ref().ok()?.tag("ID_PART_TABLE_TYPE")?;
-    Found::new(format!("it bears a partition table ({table})"))
+    DangerReason::new(format!("it bears a partition table ({table})"))
 }
 
-pub fn ambiguous(seen: &Seen<'_>) -> Option<Found> {
+pub fn ambiguous(seen: &Seen<'_>) -> Option<DangerReason> {
     let bearing = seen.bearing.as_ref().ok()?;
     bearing.tag("AMBIVALENT")?;
     let said = bearing.tag("ID_FS_AMBIVALENT").unwrap_or("blkid does not say which");
-    Found::new(format!("it bears more than one signature: {said}"))
+    DangerReason::new(format!("it bears more than one signature: {said}"))
 }
 
 /// What a signature stands for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mark {
+enum SignatureOwner {
     Md,
     Card,
     Lvm,
@@ -52,65 +52,67 @@ enum Mark {
 }
 
 /// As libblkid names them (its superblocks.c).
-fn mark(kind: &str) -> Mark {
+fn mark(kind: &str) -> SignatureOwner {
     match kind {
-        "linux_raid_member" => Mark::Md,
-        "LVM1_member" | "LVM2_member" => Mark::Lvm,
-        "zfs_member" => Mark::Zfs,
-        "bcache" => Mark::Bcache,
-        "crypto_LUKS" | "BitLocker" | "cs_fvault2" => Mark::Encrypted,
+        "linux_raid_member" => SignatureOwner::Md,
+        "LVM1_member" | "LVM2_member" => SignatureOwner::Lvm,
+        "zfs_member" => SignatureOwner::Zfs,
+        "bcache" => SignatureOwner::Bcache,
+        "crypto_LUKS" | "BitLocker" | "cs_fvault2" => SignatureOwner::Encrypted,
         // ddf, isw, lsi_mega, via, silicon_medley, nvidia, promise, highpoint, adaptec, jmicron.
-        _ if kind.ends_with("_raid_member") => Mark::Card,
-        _ => Mark::Other,
+        _ if kind.ends_with("_raid_member") => SignatureOwner::Card,
+        _ => SignatureOwner::Other,
     }
 }
 
-fn marked(seen: &Seen<'_>, wanted: Mark) -> Option<Found> {
+fn marked(seen: &Seen<'_>, wanted: SignatureOwner) -> Option<DangerReason> {
     let bearing = seen.bearing.as_ref().ok()?;
     let kind = bearing.kind().filter(|kind| mark(kind) == wanted)?;
     let id = bearing.tag("ID_FS_LABEL").or(bearing.tag("ID_FS_UUID"));
-    Found::new(match id {
+    DangerReason::new(match id {
         Some(id) => format!("it bears {kind} ({id})"),
         None => format!("it bears {kind}"),
     })
 }
 
-pub fn raid_member(seen: &Seen<'_>) -> Option<Found> {
-    marked(seen, Mark::Md)
+pub fn raid_member(seen: &Seen<'_>) -> Option<DangerReason> {
+    marked(seen, SignatureOwner::Md)
 }
 
-pub fn raid_card(seen: &Seen<'_>) -> Option<Found> {
-    marked(seen, Mark::Card)
+pub fn raid_card(seen: &Seen<'_>) -> Option<DangerReason> {
+    marked(seen, SignatureOwner::Card)
 }
 
-pub fn lvm_member(seen: &Seen<'_>) -> Option<Found> {
-    marked(seen, Mark::Lvm)
+pub fn lvm_member(seen: &Seen<'_>) -> Option<DangerReason> {
+    marked(seen, SignatureOwner::Lvm)
 }
 
-pub fn zfs_member(seen: &Seen<'_>) -> Option<Found> {
-    marked(seen, Mark::Zfs)
+pub fn zfs_member(seen: &Seen<'_>) -> Option<DangerReason> {
+    marked(seen, SignatureOwner::Zfs)
 }
 
-pub fn bcache_member(seen: &Seen<'_>) -> Option<Found> {
-    marked(seen, Mark::Bcache)
+pub fn bcache_member(seen: &Seen<'_>) -> Option<DangerReason> {
+    marked(seen, SignatureOwner::Bcache)
 }
 
-pub fn encrypted(seen: &Seen<'_>) -> Option<Found> {
-    marked(seen, Mark::Encrypted)
+pub fn encrypted(seen: &Seen<'_>) -> Option<DangerReason> {
+    marked(seen, SignatureOwner::Encrypted)
 }
 
-pub fn signature(seen: &Seen<'_>) -> Option<Found> {
-    marked(seen, Mark::Other)
+pub fn signature(seen: &Seen<'_>) -> Option<DangerReason> {
+    marked(seen, SignatureOwner::Other)
 }
 
 /// Databases, virtual machines and encryption without a header write on raw disks.
-pub fn data(seen: &Seen<'_>) -> Option<Found> {
+pub fn data(seen: &Seen<'_>) -> Option<DangerReason> {
     let bearing = seen.bearing.as_ref().ok()?;
     if !bearing.tags.is_empty() || seen.names.len() > 1 {
         return None;
     }
     let at = bearing.data_at?;
-    Found::new(format!("it bears no signature, but bytes that are not zero (the first at {at})"))
+    DangerReason::new(format!(
+        "it bears no signature, but bytes that are not zero (the first at {at})"
+    ))
 }
 
 #[cfg(test)]
@@ -119,7 +121,12 @@ mod tests {
 
     #[test]
     fn marks_of_cards_are_told_from_marks_of_md() {
-        assert!(mark("linux_raid_member") == Mark::Md && mark("isw_raid_member") == Mark::Card);
-        assert!(mark("ddf_raid_member") == Mark::Card && mark("xfs") == Mark::Other);
+        assert!(
+            mark("linux_raid_member") == SignatureOwner::Md
+                && mark("isw_raid_member") == SignatureOwner::Card
+        );
+        assert!(
+            mark("ddf_raid_member") == SignatureOwner::Card && mark("xfs") == SignatureOwner::Other
+        );
     }
 }

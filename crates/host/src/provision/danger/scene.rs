@@ -12,7 +12,7 @@ use facts::inventory::Mount;
 use facts::inventory::disk::Disk;
 
 /// A mount, and who sees it.
-pub struct Mounted {
+pub struct VisibleMount {
     /// Kernel names of the devices that it lies on.
     pub on: Vec<String>,
     /// Its `st_dev`, major and minor.
@@ -38,7 +38,7 @@ pub struct Scene<'a> {
     pub host: &'a Host,
     pub disks: &'a [Disk],
     pub wipe: &'a [String],
-    pub mounts: Vec<Mounted>,
+    pub mounts: Vec<VisibleMount>,
     /// What the kernel swaps to: devices and files.
     pub swaps: Vec<PathBuf>,
     pub loops: Vec<Loop>,
@@ -106,7 +106,7 @@ impl<'a> Scene<'a> {
             loops: loops(host),
             below_root: below(Path::new("/"))?.1,
             avoid: avoid.collect::<Result<_, Error>>()?,
-            bearings: disks.iter().map(|disk| Bearing::of(host, disk, blkid)).collect(),
+            bearings: disks.iter().map(|disk| Bearing::read_disk(host, disk, blkid)).collect(),
             looked_ns: clock::monotonic_ns(),
             open_alone: |node| {
                 let open = || block::open(node, block::How::ReadAlone).map(drop);
@@ -190,8 +190,8 @@ fn existing(host: &Host, path: &Path) -> PathBuf {
 
 /// What is mounted here and where other processes live; each mount namespace is read once
 /// (mount_namespaces(7)).
-fn mounts(host: &Host) -> Result<Vec<Mounted>, Error> {
-    let seen = |mount: &Mount, process: Option<&String>| Mounted {
+fn mounts(host: &Host) -> Result<Vec<VisibleMount>, Error> {
+    let seen = |mount: &Mount, process: Option<&String>| VisibleMount {
         on: inventory::mounted_on(host, mount),
         number: format!("{}:{}", mount.device.0, mount.device.1),
         point: mount.point.clone(),
@@ -201,7 +201,7 @@ fn mounts(host: &Host) -> Result<Vec<Mounted>, Error> {
     if own.is_empty() {
         return Err(Error::new("cannot tell what is mounted", "/proc/self/mountinfo is empty"));
     }
-    let mut all: Vec<Mounted> = own.iter().map(|mount| seen(mount, None)).collect();
+    let mut all: Vec<VisibleMount> = own.iter().map(|mount| seen(mount, None)).collect();
     let mut namespaces: Vec<PathBuf> = host.link("/proc/self/ns/mnt").into_iter().collect();
     let number = |name: &String| name.bytes().all(|byte| byte.is_ascii_digit());
     for pid in host.list("/proc").iter().filter(|name| number(name)) {

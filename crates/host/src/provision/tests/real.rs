@@ -161,7 +161,7 @@ fn a_kill_between_any_two_acts_is_undone_from_the_journal_alone() {
     let layout =
         Layout { journal: Some(bench.disks[2].clone()), ..bench.layout("xfs", "single", 1) };
     for layout in [layout, bench.layout("btrfs", "raid1", 2)] {
-        let ids = step::Ids { uuid: uuid(), ..step::Ids::shown(0) };
+        let ids = step::LayoutIds { uuid: uuid(), ..step::LayoutIds::shown(0) };
         let (steps, _) = steps::all(&layout, &ids, &bench.at());
         let boot = crate::journal::boot(&Host::live()).unwrap();
         let mut noted = 0;
@@ -261,7 +261,7 @@ fn another_disk_under_the_same_name_is_neither_made_nor_wiped() {
     let error = bench.make(&layout, &mut journal).unwrap_err();
     assert!(error.why.contains("is not the disk loop:"), "{error}");
     sh(&["mkfs.ext4", "-q", "-F", bench.disks[0].node.to_str().unwrap()]);
-    let act = crate::journal::Act::Signature {
+    let act = crate::journal::LayoutAct::Signature {
         disk: layout.disks[0].identity.clone(),
         kind: "ext4".into(),
         mark: uuid(),
@@ -501,7 +501,7 @@ fn arrays_are_made_in_the_state_asked_for_and_undone_from_the_journal() {
         let held = made.hold_snapshot().unwrap();
         File::create(made.mount_point.join("file")).unwrap().write_all_at(&[7; 9999], 0).unwrap();
         assert_eq!(held.is_some(), volumes == "lvm");
-        held.map_or(Ok(()), Held::release).unwrap();
+        held.map_or(Ok(()), HeldSnapshot::release).unwrap();
         drop((made, journal));
         let fates = bench.undo();
         // The disk that was failed on purpose bears no superblock any more.

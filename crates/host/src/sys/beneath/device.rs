@@ -26,7 +26,7 @@ pub struct WhichDevice {
 
 impl WhichDevice {
     /// Of an open file; `None` when it is no block device.
-    pub fn of(file: BorrowedFd<'_>) -> Option<WhichDevice> {
+    pub fn from_file(file: BorrowedFd<'_>) -> Option<WhichDevice> {
         let stat = rustix::fs::fstat(file).ok()?;
         let is_block = FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice;
         is_block.then(|| WhichDevice { number: stat.st_rdev, sequence: block::sequence(file) })
@@ -48,7 +48,7 @@ impl WhichDevice {
             Err(Errno::NOENT) => rustix::fs::open(node, flags | OFlags::NOFOLLOW, MODE)?,
             opened => opened?,
         };
-        match WhichDevice::of(opened.as_fd()) == Some(self) {
+        match WhichDevice::from_file(opened.as_fd()) == Some(self) {
             true => Ok(opened),
             false => Err(Errno::NODEV),
         }

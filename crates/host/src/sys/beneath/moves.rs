@@ -25,7 +25,7 @@ pub struct Moves {
 
 impl Moves {
     /// Of `name` in the directory `above`, from now on.
-    pub fn of(above: BorrowedFd<'_>, name: &str) -> Moves {
+    pub fn watch_name(above: BorrowedFd<'_>, name: &str) -> Moves {
         let events = listen(above).ok();
         Moves { events, name: name.to_owned(), seen: AtomicBool::new(false) }
     }

@@ -111,7 +111,10 @@ fn a_device_that_is_held_is_opened_to_be_read_alone() {
     let held = hold_device(&node, device).unwrap();
     for flags in [OFlags::RDONLY, OFlags::NOATIME, OFlags::RDONLY | OFlags::NONBLOCK] {
         let opened = open_file(&node, flags).unwrap();
-        assert_eq!(WhichDevice::of(opened.as_fd()), WhichDevice::of(held.directory()));
+        assert_eq!(
+            WhichDevice::from_file(opened.as_fd()),
+            WhichDevice::from_file(held.directory())
+        );
         let mode = rustix::fs::fcntl_getfl(&opened).unwrap();
         assert_eq!(mode & OFlags::RWMODE, OFlags::RDONLY);
     }
@@ -130,7 +133,7 @@ fn a_device_that_is_held_is_opened_to_be_read_alone() {
     }
     assert_eq!(open(&node.join("x"), OFlags::RDONLY, Mode::empty()).unwrap_err(), Errno::NOTDIR);
     let named = named([&node]);
-    assert_eq!((named.len(), named[0].block), (1, WhichDevice::of(held.directory())));
+    assert_eq!((named.len(), named[0].block), (1, WhichDevice::from_file(held.directory())));
     drop(held);
     assert!(!is_held(&node));
 }

@@ -6,7 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::shared::{Locks, Sharing};
-use super::{Act, Fails, Fault, Plant, planted};
+use super::{DiskOperation, Fails, Plant, PlantedFault, planted};
 
 /// What a disk writes whole or not at all, bytes.
 const SECTOR: usize = 512;
@@ -124,7 +124,7 @@ pub struct Disk {
     names: BTreeMap<String, usize>,
     durable_names: BTreeMap<String, usize>,
     pending_names: Vec<Naming>,
-    faults: Vec<Fault>,
+    faults: Vec<PlantedFault>,
     /// How many changes go well before the power fails.
     cut_after: Option<u64>,
     dead: bool,
@@ -171,7 +171,7 @@ impl Disk {
     }
 
     /// Acts will fail.
-    pub fn plan(&mut self, fault: Fault) {
+    pub fn plan(&mut self, fault: PlantedFault) {
         self.faults.push(fault);
     }
 
@@ -241,7 +241,7 @@ impl Disk {
 
     /// Notes an act, and tells how it fails when it does. A change within which the power fails
     /// gives `Err` with the disk dead.
-    pub(super) fn begin(&mut self, act: Act, of: u64, size: u64) -> Result<(), Fails> {
+    pub(super) fn begin(&mut self, act: DiskOperation, of: u64, size: u64) -> Result<(), Fails> {
         for word in [act as u64, of, size, u64::from(self.dead)] {
             self.trace = (self.trace ^ word).wrapping_mul(0x0100_0000_01b3);
         }
@@ -273,7 +273,7 @@ impl Disk {
 
     /// The file of that name; made when there is none and it may be.
     pub fn open(&mut self, name: &str, make: bool) -> Result<Option<usize>, Fails> {
-        self.begin(Act::Open, name.len() as u64, u64::from(make))?;
+        self.begin(DiskOperation::Open, name.len() as u64, u64::from(make))?;
         if let Some(file) = self.names.get(name) {
             return Ok(Some(*file));
         }
@@ -299,7 +299,7 @@ impl Disk {
 
     /// Removes a name; false when there is none.
     pub fn remove(&mut self, name: &str) -> Result<bool, Fails> {
-        self.begin(Act::Name, name.len() as u64, 0)?;
+        self.begin(DiskOperation::Name, name.len() as u64, 0)?;
         if !self.names.contains_key(name) {
             return Ok(false);
         }
@@ -308,7 +308,7 @@ impl Disk {
 
     /// Makes the names durable.
     pub fn sync_folder(&mut self) -> Result<(), Fails> {
-        self.begin(Act::SyncFolder, 0, 0)?;
+        self.begin(DiskOperation::SyncFolder, 0, 0)?;
         if planted(Plant::FolderNotSynced) {
             return Ok(());
         }
@@ -319,18 +319,18 @@ impl Disk {
 
     /// Whether there is such a file with anything in it.
     pub(super) fn holds(&mut self, name: &str) -> Result<bool, Fails> {
-        self.begin(Act::Look, name.len() as u64, 0)?;
+        self.begin(DiskOperation::Look, name.len() as u64, 0)?;
         Ok(self.names.get(name).is_some_and(|file| !self.files[*file].now.is_empty()))
     }
 
     pub(super) fn length(&mut self, file: usize) -> Result<usize, Fails> {
-        self.begin(Act::Look, file as u64, 1)?;
+        self.begin(DiskOperation::Look, file as u64, 1)?;
         Ok(self.files[file].now.len())
     }
 
     /// Fills `into` from there; bytes beyond the end are 0. Tells how many there were.
     pub(super) fn read(&mut self, file: usize, at: usize, into: &mut [u8]) -> Result<usize, Fails> {
-        self.begin(Act::Read, (file as u64) << 40 | at as u64, into.len() as u64)?;
+        self.begin(DiskOperation::Read, (file as u64) << 40 | at as u64, into.len() as u64)?;
         let there = self.files[file].now.get(at..).unwrap_or_default();
         let count = there.len().min(into.len());
         into[..count].copy_from_slice(&there[..count]);
@@ -340,7 +340,8 @@ impl Disk {
 
     /// Writes there.
     pub fn write(&mut self, file: usize, at: usize, bytes: &[u8]) -> Result<(), Fails> {
-        let begun = self.begin(Act::Write, (file as u64) << 40 | at as u64, bytes.len() as u64);
+        let begun =
+            self.begin(DiskOperation::Write, (file as u64) << 40 | at as u64, bytes.len() as u64);
         let half = &bytes[..bytes.len() / 2];
         match begun {
             Err(_) if self.dead => return Err(Fails::Broken),
@@ -360,7 +361,7 @@ impl Disk {
 
     /// Cuts a file, or lengthens it with zeros.
     pub fn truncate(&mut self, file: usize, length: usize) -> Result<(), Fails> {
-        self.begin(Act::Truncate, file as u64, length as u64)?;
+        self.begin(DiskOperation::Truncate, file as u64, length as u64)?;
         self.change(file, Change::Length(length))
     }
 
@@ -373,7 +374,7 @@ impl Disk {
 
     /// Makes a file durable. Within this the power may fail before or after it is.
     pub fn sync(&mut self, file: usize) -> Result<(), Fails> {
-        self.begin(Act::Sync, file as u64, 0)?;
+        self.begin(DiskOperation::Sync, file as u64, 0)?;
         let before = self.cut_after == Some(0) && self.draws.once_in(2);
         let lies = planted(Plant::SyncLies) && self.draws.once_in(3);
         if !before && !lies {

@@ -54,9 +54,9 @@ impl Locks {
     }
 }
 
-/// What one connection holds of the shared memory, a bit a lock.
+/// Which locks of the shared memory one connection holds, a bit a lock.
 #[derive(Clone, Copy, Debug, Default)]
-struct Held {
+struct SharedMemoryLocks {
     shared: u32,
     alone: u32,
 }
@@ -66,7 +66,7 @@ struct Held {
 pub(super) struct Sharing {
     /// Zeroed when the first connection comes, as by `os_unix.c`.
     regions: Vec<Box<[u64]>>,
-    held: BTreeMap<u64, Held>,
+    held: BTreeMap<u64, SharedMemoryLocks>,
 }
 
 impl Sharing {

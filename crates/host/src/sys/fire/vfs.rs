@@ -8,7 +8,7 @@ use std::sync::Once;
 
 use rusqlite::ffi;
 
-use super::{Act, Disk, Fails, Plant, planted};
+use super::{Disk, DiskOperation, Fails, Plant, planted};
 
 /// What SQLite calls it.
 pub const NAME: &CStr = c"brickyard-fire";
@@ -19,14 +19,14 @@ thread_local! {
 
 /// While this lives, stores that this thread opens lie on that disk.
 #[derive(Debug)]
-pub struct Mounted(());
+pub struct MountedDisk(());
 
-impl Mounted {
+impl MountedDisk {
     /// Mounts a disk.
-    pub fn new(disk: &Rc<RefCell<Disk>>) -> Mounted {
+    pub fn new(disk: &Rc<RefCell<Disk>>) -> MountedDisk {
         register();
         DISK.set(Some(Rc::clone(disk)));
-        Mounted(())
+        MountedDisk(())
     }
 
     /// Mounts another in its place.
@@ -40,7 +40,7 @@ impl Mounted {
     }
 }
 
-impl Drop for Mounted {
+impl Drop for MountedDisk {
     fn drop(&mut self) {
         DISK.set(None);
     }
@@ -50,11 +50,11 @@ impl Drop for Mounted {
 #[repr(C)]
 struct Handle {
     base: ffi::sqlite3_file,
-    open: *mut Open,
+    open: *mut OpenFile,
 }
 
-/// An open file.
-struct Open {
+/// An open file of the disk, as SQLite holds it.
+struct OpenFile {
     disk: Rc<RefCell<Disk>>,
     file: usize,
     id: u64,
@@ -134,7 +134,7 @@ fn name_of(path: *const c_char) -> String {
 ///
 /// # Safety
 /// `handle` was opened by [`open`] and is not closed yet; only one thread uses it.
-unsafe fn of<'a>(handle: *mut ffi::sqlite3_file) -> &'a mut Open {
+unsafe fn of<'a>(handle: *mut ffi::sqlite3_file) -> &'a mut OpenFile {
     // SAFETY: as the caller promises; nothing else holds a reference during a call of SQLite's.
     unsafe { &mut *(*handle.cast::<Handle>()).open }
 }
@@ -166,7 +166,7 @@ unsafe extern "C" fn open(
     let make = flags & ffi::SQLITE_OPEN_CREATE != 0;
     let mut on = disk.borrow_mut();
     let file = if path.is_null() {
-        on.begin(Act::Open, 0, 0).map(|()| Some(on.unnamed()))
+        on.begin(DiskOperation::Open, 0, 0).map(|()| Some(on.unnamed()))
     } else {
         on.open(&name_of(path), make)
     };
@@ -176,7 +176,7 @@ unsafe extern "C" fn open(
     drop(on);
     let beside = ffi::SQLITE_OPEN_WAL | ffi::SQLITE_OPEN_MAIN_JOURNAL;
     let is_new = make && flags & beside != 0;
-    let open = Open { disk, file, id, flags, is_new, is_sharing: false };
+    let open = OpenFile { disk, file, id, flags, is_new, is_sharing: false };
     // SAFETY: as above; `given` is null or a number of SQLite's.
     unsafe {
         (*handle).open = Box::into_raw(Box::new(open));
@@ -334,7 +334,7 @@ unsafe extern "C" fn lock(handle: *mut ffi::sqlite3_file, level: c_int) -> c_int
     // SAFETY: an open file.
     let open = unsafe { of(handle) };
     let mut disk = open.disk.borrow_mut();
-    if let Err(how) = disk.begin(Act::Lock, open.file as u64, level as u64) {
+    if let Err(how) = disk.begin(DiskOperation::Lock, open.file as u64, level as u64) {
         return code(how, ffi::SQLITE_IOERR_LOCK);
     }
     let got = disk.locks.entry(open.file).or_default().raise(open.id, level);
@@ -379,7 +379,7 @@ unsafe extern "C" fn share(
     let (open, to) = unsafe { (of(handle), &mut *to) };
     *to = std::ptr::null_mut();
     let mut disk = open.disk.borrow_mut();
-    if let Err(how) = disk.begin(Act::Share, number as u64, make as u64) {
+    if let Err(how) = disk.begin(DiskOperation::Share, number as u64, make as u64) {
         return code(how, ffi::SQLITE_IOERR_SHMMAP);
     }
     let sharing = disk.sharing.entry(open.file).or_default();
@@ -400,7 +400,7 @@ unsafe extern "C" fn share_lock(
     let mut disk = open.disk.borrow_mut();
     // To let go always works, even when the power has failed.
     if flags & ffi::SQLITE_SHM_LOCK != 0
-        && let Err(how) = disk.begin(Act::Lock, from as u64, count as u64)
+        && let Err(how) = disk.begin(DiskOperation::Lock, from as u64, count as u64)
     {
         return code(how, ffi::SQLITE_IOERR_SHMLOCK);
     }

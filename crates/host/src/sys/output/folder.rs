@@ -8,7 +8,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::sys::Error;
-use crate::sys::place::{Links, Lost, Place};
+use crate::sys::place::{AnchoredName, Links, Lost};
 
 /// A directory that was not there before.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl Folder {
             lost.error(what, "name a new directory, in one that you may write in")
         };
         // A path that ends in a directory, as `.`, is the name of nothing new.
-        let place = Place::find(path, Links::Trusted).map_err(|lost| match lost {
+        let place = AnchoredName::find(path, Links::Trusted).map_err(|lost| match lost {
             Lost::Kernel(Errno::ISDIR) => failed(Lost::Kernel(Errno::EXIST)),
             lost => failed(lost),
         })?;

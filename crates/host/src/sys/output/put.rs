@@ -38,7 +38,7 @@ impl Attributes {
     ///
     /// # Errors
     /// In the kernel's words.
-    pub(super) fn of(file: impl AsFd, owner: bool) -> Result<Attributes> {
+    pub(super) fn from_file(file: impl AsFd, owner: bool) -> Result<Attributes> {
         let stat = rustix::fs::fstat(&file)?;
         let mut list = vec![0; ACCESS_LIST_BYTES];
         let length = rustix::fs::fgetxattr(&file, ACCESS_LIST, list.as_mut_slice());

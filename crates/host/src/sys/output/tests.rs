@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use super::*;
 
-const KIND: Kind = Kind {
+const KIND: OutputKind = OutputKind {
     name: "list of ours",
     is: |start, end| start.starts_with(b"ours\n") && end.ends_with(b"end\n"),
 };
@@ -126,7 +126,7 @@ fn nothing_is_put_into_a_work_directory_or_over_a_folder() {
 fn a_file_by_way_of_a_drawn_name_is_whole_and_leaves_none() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out");
-    let place = Place::find(&path, Links::Trusted).unwrap();
+    let place = AnchoredName::find(&path, Links::Trusted).unwrap();
     let put = |bytes: &[u8], old: Option<&put::Attributes>| {
         put::put_named(place.directory(), OsStr::new("out"), bytes, old)
     };
@@ -134,7 +134,7 @@ fn a_file_by_way_of_a_drawn_name_is_whole_and_leaves_none() {
     assert_eq!(put(b"two", None).unwrap_err().kind(), std::io::ErrorKind::AlreadyExists);
     assert_eq!(read(&path), "one");
     mode(&path, 0o604);
-    let old = put::Attributes::of(File::open(&path).unwrap(), true).unwrap();
+    let old = put::Attributes::from_file(File::open(&path).unwrap(), true).unwrap();
     put(b"three", Some(&old)).unwrap();
     assert_eq!((read(&path).as_str(), names(folder.path())), ("three", 1));
     assert_eq!(path.metadata().unwrap().mode() & 0o7777, 0o604);

@@ -12,8 +12,8 @@ fn open_to_all(path: &Path) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o1777)).unwrap();
 }
 
-fn find(path: &Path) -> Place {
-    Place::find(path, Links::Trusted).unwrap()
+fn find(path: &Path) -> AnchoredName {
+    AnchoredName::find(path, Links::Trusted).unwrap()
 }
 
 #[test]
@@ -57,11 +57,17 @@ fn what_leads_nowhere_is_told_in_the_kernels_words() {
         ("..", Errno::ISDIR),
     ];
     for (path, errno) in cases {
-        let lost = Place::find(&at.join(path), Links::All).unwrap_err();
+        let lost = AnchoredName::find(&at.join(path), Links::All).unwrap_err();
         assert_eq!(lost, Lost::Kernel(errno), "{path}");
     }
-    assert_eq!(Place::find(Path::new(""), Links::All).unwrap_err(), Lost::Kernel(Errno::NOENT));
-    assert_eq!(Place::find(Path::new("/"), Links::All).unwrap_err(), Lost::Kernel(Errno::ISDIR));
+    assert_eq!(
+        AnchoredName::find(Path::new(""), Links::All).unwrap_err(),
+        Lost::Kernel(Errno::NOENT)
+    );
+    assert_eq!(
+        AnchoredName::find(Path::new("/"), Links::All).unwrap_err(),
+        Lost::Kernel(Errno::ISDIR)
+    );
 }
 
 /// A link in /tmp, planted by another user, had root overwrite what it led to.
@@ -78,9 +84,9 @@ fn a_link_is_followed_only_where_nobody_else_can_have_put_it() {
     open_to_all(&at);
     for planted in ["open/link", "open/sub/x", "to-link"] {
         let path = folder.path().join(planted);
-        let lost = Place::find(&path, Links::Trusted).unwrap_err();
+        let lost = AnchoredName::find(&path, Links::Trusted).unwrap_err();
         assert!(matches!(&lost, Lost::Planted(why, _) if why.contains("a link of")), "{lost:?}");
-        assert!(Place::find(&path, Links::All).is_ok(), "as a program reads");
+        assert!(AnchoredName::find(&path, Links::All).is_ok(), "as a program reads");
     }
     let beside = find(&at.join("li")).beside("nk").unwrap_err();
     assert!(matches!(beside, Lost::Planted(..)));

@@ -2,9 +2,9 @@
 
 use libc::c_int;
 
-/// What becomes of a signal.
+/// What becomes of a signal (signal(7) calls it the disposition).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum SignalDisposition {
     /// Ends a run in order, as Ctrl-C does.
     Stop,
     /// The same, and again and again by the kernel alone: the second tells of no impatience.
@@ -21,48 +21,48 @@ pub enum Act {
 pub const LAST: c_int = 64;
 
 /// Those that have names, in the order of their numbers here.
-const NAMED: [(c_int, &str, Act); 31] = [
-    (libc::SIGHUP, "SIGHUP", Act::Stop),
-    (libc::SIGINT, "SIGINT", Act::Stop),
-    (libc::SIGQUIT, "SIGQUIT", Act::Stop),
-    (libc::SIGILL, "SIGILL", Act::StopIfSent),
-    (libc::SIGTRAP, "SIGTRAP", Act::StopIfSent),
-    (libc::SIGABRT, "SIGABRT", Act::StopIfSent),
-    (libc::SIGBUS, "SIGBUS", Act::StopIfSent),
-    (libc::SIGFPE, "SIGFPE", Act::StopIfSent),
-    (libc::SIGKILL, "SIGKILL", Act::Leave),
-    (libc::SIGUSR1, "SIGUSR1", Act::Stop),
-    (libc::SIGSEGV, "SIGSEGV", Act::StopIfSent),
-    (libc::SIGUSR2, "SIGUSR2", Act::Stop),
-    (libc::SIGPIPE, "SIGPIPE", Act::Ignore),
-    (libc::SIGALRM, "SIGALRM", Act::StopOnce),
-    (libc::SIGTERM, "SIGTERM", Act::Stop),
-    (libc::SIGSTKFLT, "SIGSTKFLT", Act::Stop),
-    (libc::SIGCHLD, "SIGCHLD", Act::Leave),
-    (libc::SIGCONT, "SIGCONT", Act::Leave),
-    (libc::SIGSTOP, "SIGSTOP", Act::Leave),
-    (libc::SIGTSTP, "SIGTSTP", Act::Leave),
-    (libc::SIGTTIN, "SIGTTIN", Act::Leave),
-    (libc::SIGTTOU, "SIGTTOU", Act::Leave),
-    (libc::SIGURG, "SIGURG", Act::Leave),
-    (libc::SIGXCPU, "SIGXCPU", Act::StopOnce),
-    (libc::SIGXFSZ, "SIGXFSZ", Act::Ignore),
-    (libc::SIGVTALRM, "SIGVTALRM", Act::StopOnce),
-    (libc::SIGPROF, "SIGPROF", Act::StopOnce),
-    (libc::SIGWINCH, "SIGWINCH", Act::Leave),
-    (libc::SIGIO, "SIGIO", Act::StopOnce),
-    (libc::SIGPWR, "SIGPWR", Act::Stop),
-    (libc::SIGSYS, "SIGSYS", Act::StopIfSent),
+const NAMED: [(c_int, &str, SignalDisposition); 31] = [
+    (libc::SIGHUP, "SIGHUP", SignalDisposition::Stop),
+    (libc::SIGINT, "SIGINT", SignalDisposition::Stop),
+    (libc::SIGQUIT, "SIGQUIT", SignalDisposition::Stop),
+    (libc::SIGILL, "SIGILL", SignalDisposition::StopIfSent),
+    (libc::SIGTRAP, "SIGTRAP", SignalDisposition::StopIfSent),
+    (libc::SIGABRT, "SIGABRT", SignalDisposition::StopIfSent),
+    (libc::SIGBUS, "SIGBUS", SignalDisposition::StopIfSent),
+    (libc::SIGFPE, "SIGFPE", SignalDisposition::StopIfSent),
+    (libc::SIGKILL, "SIGKILL", SignalDisposition::Leave),
+    (libc::SIGUSR1, "SIGUSR1", SignalDisposition::Stop),
+    (libc::SIGSEGV, "SIGSEGV", SignalDisposition::StopIfSent),
+    (libc::SIGUSR2, "SIGUSR2", SignalDisposition::Stop),
+    (libc::SIGPIPE, "SIGPIPE", SignalDisposition::Ignore),
+    (libc::SIGALRM, "SIGALRM", SignalDisposition::StopOnce),
+    (libc::SIGTERM, "SIGTERM", SignalDisposition::Stop),
+    (libc::SIGSTKFLT, "SIGSTKFLT", SignalDisposition::Stop),
+    (libc::SIGCHLD, "SIGCHLD", SignalDisposition::Leave),
+    (libc::SIGCONT, "SIGCONT", SignalDisposition::Leave),
+    (libc::SIGSTOP, "SIGSTOP", SignalDisposition::Leave),
+    (libc::SIGTSTP, "SIGTSTP", SignalDisposition::Leave),
+    (libc::SIGTTIN, "SIGTTIN", SignalDisposition::Leave),
+    (libc::SIGTTOU, "SIGTTOU", SignalDisposition::Leave),
+    (libc::SIGURG, "SIGURG", SignalDisposition::Leave),
+    (libc::SIGXCPU, "SIGXCPU", SignalDisposition::StopOnce),
+    (libc::SIGXFSZ, "SIGXFSZ", SignalDisposition::Ignore),
+    (libc::SIGVTALRM, "SIGVTALRM", SignalDisposition::StopOnce),
+    (libc::SIGPROF, "SIGPROF", SignalDisposition::StopOnce),
+    (libc::SIGWINCH, "SIGWINCH", SignalDisposition::Leave),
+    (libc::SIGIO, "SIGIO", SignalDisposition::StopOnce),
+    (libc::SIGPWR, "SIGPWR", SignalDisposition::Stop),
+    (libc::SIGSYS, "SIGSYS", SignalDisposition::StopIfSent),
 ];
 
 /// What becomes of a signal; safe in a signal handler.
-pub fn act(signal: c_int) -> Act {
+pub fn act(signal: c_int) -> SignalDisposition {
     match NAMED.iter().find(|(number, ..)| *number == signal) {
         Some((_, _, act)) => *act,
         // Those below SIGRTMIN are the C library's, for its threads: it hands out no handler for
         // them, and they end whoever gets them from outside.
-        None if signal < libc::SIGRTMIN() => Act::Ignore,
-        None => Act::Stop,
+        None if signal < libc::SIGRTMIN() => SignalDisposition::Ignore,
+        None => SignalDisposition::Stop,
     }
 }
 
@@ -78,7 +78,7 @@ pub fn name(signal: c_int) -> String {
 }
 
 /// Every signal that is one of these.
-pub fn all(acts: &[Act]) -> impl Iterator<Item = c_int> {
+pub fn all(acts: &[SignalDisposition]) -> impl Iterator<Item = c_int> {
     (1..=LAST).filter(move |signal| acts.contains(&act(*signal)))
 }
 
@@ -100,14 +100,14 @@ mod tests {
     fn every_signal_that_can_end_us_and_can_be_handled_is() {
         let mut names = std::collections::BTreeSet::new();
         for signal in 1..=LAST {
-            let handled = act(signal) != Act::Leave;
+            let handled = act(signal) != SignalDisposition::Leave;
             let can = ends_by_default(signal) && signal != libc::SIGKILL;
             assert_eq!(handled, can, "{}", name(signal));
             assert!(names.insert(name(signal)), "two are called {}", name(signal));
         }
-        let ignored: Vec<c_int> = all(&[Act::Ignore]).collect();
+        let ignored: Vec<c_int> = all(&[SignalDisposition::Ignore]).collect();
         assert_eq!(ignored, [libc::SIGPIPE, libc::SIGXFSZ, 32, 33]);
-        let faults: Vec<c_int> = all(&[Act::StopIfSent]).collect();
+        let faults: Vec<c_int> = all(&[SignalDisposition::StopIfSent]).collect();
         assert_eq!(faults.len(), 7, "what the processor or abort(3) raises: {faults:?}");
     }
 

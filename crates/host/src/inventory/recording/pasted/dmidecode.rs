@@ -5,12 +5,12 @@
 
 use super::draft::Draft;
 use super::piece::Piece;
-use super::{Kind, Topic, lines, no_json};
+use super::{PastedKind, Topic, lines, no_json};
 use crate::inventory::server::address::is_address;
 use crate::inventory::server::{firmware, memory, smbios};
 
 /// `dmidecode`.
-pub const DMIDECODE: Kind = Kind {
+pub const DMIDECODE: PastedKind = PastedKind {
     name: "dmidecode",
     programs: &["dmidecode"],
     opens: |line, next| {
@@ -33,13 +33,13 @@ fn handle(line: &str) -> Option<(u16, u8)> {
 }
 
 /// One structure and the pairs that it was decoded into.
-struct Structure<'a> {
+struct DecodedStructure<'a> {
     handle: u16,
     kind: u8,
     pairs: Vec<(&'a str, &'a str)>,
 }
 
-impl<'a> Structure<'a> {
+impl<'a> DecodedStructure<'a> {
     fn value(&self, key: &str) -> Option<&'a str> {
         let found = self.pairs.iter().find(|(name, _)| *name == key);
         found.map(|(_, value)| *value).filter(|value| !value.is_empty())
@@ -47,12 +47,12 @@ impl<'a> Structure<'a> {
 }
 
 fn read(piece: &Piece<'_>, draft: &mut Draft) -> Result<(), String> {
-    let mut structures: Vec<Structure<'_>> = Vec::new();
+    let mut structures: Vec<DecodedStructure<'_>> = Vec::new();
     for line in piece.text.split_inclusive('\n') {
         let open = !line.ends_with('\n');
         let line = line.trim_end();
         if let Some((handle, kind)) = handle(line) {
-            structures.push(Structure { handle, kind, pairs: Vec::new() });
+            structures.push(DecodedStructure { handle, kind, pairs: Vec::new() });
         } else if line.starts_with('\t') && !line.starts_with("\t\t") && !open {
             let pair = lines::pair(line, ":");
             if let (Some(structure), Some(pair)) = (structures.last_mut(), pair) {
@@ -87,7 +87,7 @@ fn read(piece: &Piece<'_>, draft: &mut Draft) -> Result<(), String> {
 }
 
 /// The names that the kernel shows in /sys/class/dmi/id.
-fn identity(structures: &[Structure<'_>], draft: &mut Draft) -> Result<(), String> {
+fn identity(structures: &[DecodedStructure<'_>], draft: &mut Draft) -> Result<(), String> {
     const NAMES: &[(u8, &str, &str)] = &[
         (0, "Vendor", "bios_vendor"),
         (0, "Version", "bios_version"),
@@ -141,7 +141,7 @@ fn chassis_number(name: &str) -> Option<u8> {
     known.iter().find(|(word, _)| *word == name).map(|(_, number)| *number)
 }
 
-fn module(one: &Structure<'_>) -> memory::Made {
+fn module(one: &DecodedStructure<'_>) -> memory::DecodedModule {
     let words = |key: &str| {
         let value = one.value(key)?;
         let (number, unit) = value.split_once(' ')?;
@@ -167,7 +167,7 @@ fn module(one: &Structure<'_>) -> memory::Made {
         .value("Array Handle")
         .and_then(|handle| u16::from_str_radix(handle.strip_prefix("0x")?, 16).ok());
     let text = |key: &str| one.value(key).unwrap_or_default().to_owned();
-    memory::Made {
+    memory::DecodedModule {
         array: array.unwrap_or(0xfffe),
         bytes,
         bits,
@@ -182,12 +182,12 @@ fn module(one: &Structure<'_>) -> memory::Made {
 }
 
 /// `Type: x8 PCI Express 3 x16`: how wide it is wired, then what fits in.
-fn slot(one: &Structure<'_>) -> firmware::Made {
+fn slot(one: &DecodedStructure<'_>) -> firmware::DecodedSlot {
     let kind = one.value("Type").unwrap_or("");
     let (width, rest) = kind.split_once(' ').unwrap_or(("", kind));
     let lanes = width.strip_prefix('x').and_then(|width| width.parse::<u32>().ok());
     let name = if lanes.is_some() { rest } else { kind };
-    firmware::Made {
+    firmware::DecodedSlot {
         name: one.value("Designation").unwrap_or_default().to_owned(),
         kind: name.to_owned(),
         lanes,

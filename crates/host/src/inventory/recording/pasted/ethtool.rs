@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use super::draft::{Draft, put};
 use super::piece::Piece;
-use super::{Kind, Topic, lines, no_json};
+use super::{PastedKind, Topic, lines, no_json};
 use crate::inventory::server::address::is_address;
 
 /// `ethtool` and its options.
-pub const ETHTOOL: Kind = Kind {
+pub const ETHTOOL: PastedKind = PastedKind {
     name: "ethtool",
     programs: &["ethtool"],
     opens: |line, next| part(line, next).is_some(),
@@ -21,9 +21,9 @@ pub const ETHTOOL: Kind = Kind {
     read,
 };
 
-/// What of an interface is told.
+/// Which of ethtool's answers a text is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum EthtoolSection {
     Settings,
     Driver,
     Rings,
@@ -32,23 +32,25 @@ enum Part {
     Counts,
 }
 
-const HEADINGS: &[(&str, Part)] = &[
-    ("Settings for ", Part::Settings),
-    ("Ring parameters for ", Part::Rings),
-    ("Coalesce parameters for ", Part::Coalescing),
-    ("Features for ", Part::Features),
-    ("Offload parameters for ", Part::Features),
+const HEADINGS: &[(&str, EthtoolSection)] = &[
+    ("Settings for ", EthtoolSection::Settings),
+    ("Ring parameters for ", EthtoolSection::Rings),
+    ("Coalesce parameters for ", EthtoolSection::Coalescing),
+    ("Features for ", EthtoolSection::Features),
+    ("Offload parameters for ", EthtoolSection::Features),
 ];
 
-fn part(line: &str, next: &str) -> Option<Part> {
+fn part(line: &str, next: &str) -> Option<EthtoolSection> {
     let named = HEADINGS.iter().find(|(words, _)| {
         let rest = line.strip_prefix(words).and_then(|rest| rest.trim_end().strip_suffix(':'));
         rest.is_some_and(|name| !name.is_empty() && !name.contains(' '))
     });
     match named {
         Some((_, part)) => Some(*part),
-        None if line.trim_end() == "NIC statistics:" => Some(Part::Counts),
-        None if line.starts_with("driver: ") && next.starts_with("version:") => Some(Part::Driver),
+        None if line.trim_end() == "NIC statistics:" => Some(EthtoolSection::Counts),
+        None if line.starts_with("driver: ") && next.starts_with("version:") => {
+            Some(EthtoolSection::Driver)
+        }
         None => None,
     }
 }
@@ -59,10 +61,10 @@ fn read(piece: &Piece<'_>, draft: &mut Draft) -> Result<(), String> {
     let part = part(heading, lines.next().unwrap_or("")).ok_or("its first line is cut")?;
     let told = heading.trim_end().strip_suffix(':').and_then(|it| it.rsplit(' ').next());
     let name = match part {
-        Part::Driver | Part::Counts => piece.named(),
+        EthtoolSection::Driver | EthtoolSection::Counts => piece.named(),
         _ => told,
     };
-    if part == Part::Counts {
+    if part == EthtoolSection::Counts {
         draft.miss(
             "errors that network cards count",
             "ethtool -S",
@@ -84,12 +86,12 @@ fn read(piece: &Piece<'_>, draft: &mut Draft) -> Result<(), String> {
     let pairs: Vec<(&str, &str)> =
         piece.text.lines().filter_map(|line| lines::pair(line, ":")).collect();
     let done = match part {
-        Part::Settings => settings(piece.text, &pairs, &name, draft),
-        Part::Driver => driver(&pairs, &name, draft),
-        Part::Rings => rings(piece.text, &name, draft),
-        Part::Coalescing => coalescing(&pairs, &name, draft),
-        Part::Features => features(&pairs, &name, draft),
-        Part::Counts => Ok(()),
+        EthtoolSection::Settings => settings(piece.text, &pairs, &name, draft),
+        EthtoolSection::Driver => driver(&pairs, &name, draft),
+        EthtoolSection::Rings => rings(piece.text, &name, draft),
+        EthtoolSection::Coalescing => coalescing(&pairs, &name, draft),
+        EthtoolSection::Features => features(&pairs, &name, draft),
+        EthtoolSection::Counts => Ok(()),
     };
     done.map_err(|why| format!("of {name} {why}"))
 }

@@ -10,11 +10,11 @@ use super::disk::About;
 use super::draft::{Draft, put};
 use super::piece::Piece;
 use super::xml::{self, Tag};
-use super::{Kind, Topic, lines, no_json};
+use super::{PastedKind, Topic, lines, no_json};
 use crate::inventory::server::address::{is_address, is_hex};
 
 /// hwloc's XML.
-pub const HWLOC: Kind = Kind {
+pub const HWLOC: PastedKind = PastedKind {
     name: "hwloc's XML",
     programs: &["lstopo", "lstopo-no-graphics", "hwloc-ls"],
     opens: |line, next| {

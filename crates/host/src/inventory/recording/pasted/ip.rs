@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 
 use super::draft::{Draft, put};
 use super::piece::Piece;
-use super::{Kind, Topic, lines};
+use super::{PastedKind, Topic, lines};
 use crate::inventory::server::address::is_address;
 
 /// `ip link`.
-pub const IP: Kind = Kind {
+pub const IP: PastedKind = PastedKind {
     name: "ip link",
     programs: &["ip"],
     opens: |line, next| heading(line).is_some() && next.starts_with("    link/"),

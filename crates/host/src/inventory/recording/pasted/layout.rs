@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::super::text::Node;
 use super::disk::UNNAMED;
 use super::draft::{Block, Draft, Function, Interface};
-use super::source::{self, Told};
+use super::source::{self, PastedSource};
 use super::{file, lines};
 use crate::inventory::identify::UNNUMBERED;
 use crate::inventory::server::drive::smartctl;
@@ -27,7 +27,7 @@ const DEEPEST: usize = 32;
 ///
 /// # Errors
 /// When what is told of one device contradicts what is told of another name of it.
-pub fn nodes(mut draft: Draft, sources: &[Told]) -> Result<Nodes, String> {
+pub fn nodes(mut draft: Draft, sources: &[PastedSource]) -> Result<Nodes, String> {
     one_drive_each(&mut draft)?;
     let places = places(&draft.functions);
     let mut misses = std::mem::take(&mut draft.misses);

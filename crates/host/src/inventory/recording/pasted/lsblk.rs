@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use super::draft::Draft;
 use super::piece::Piece;
-use super::{Kind, Topic, lines};
+use super::{PastedKind, Topic, lines};
 
 mod table;
 
 /// `lsblk`.
-pub const LSBLK: Kind = Kind {
+pub const LSBLK: PastedKind = PastedKind {
     name: "lsblk",
     programs: &["lsblk"],
     opens: |line, _| table::is_heading(line),
@@ -26,14 +26,14 @@ pub const LSBLK: Kind = Kind {
 
 /// One row: its cells by column, in small letters, and how deep it hangs.
 #[derive(Clone, Debug, Default)]
-pub struct Row {
+pub struct LsblkRow {
     cells: BTreeMap<String, String>,
     depth: usize,
     /// The last column that has a cell.
     last: usize,
 }
 
-impl Row {
+impl LsblkRow {
     fn cell(&self, column: &str) -> Option<&str> {
         self.cells.get(column).map(String::as_str).filter(|cell| !cell.is_empty())
     }
@@ -71,7 +71,7 @@ fn read(piece: &Piece<'_>, draft: &mut Draft) -> Result<(), String> {
 }
 
 /// Devices with those that lie on them, in the order of the table.
-fn of_json(json: &Value) -> Result<Vec<Row>, String> {
+fn of_json(json: &Value) -> Result<Vec<LsblkRow>, String> {
     const DEEPEST: usize = 32;
     let mut rows = Vec::new();
     let all = json.get("blockdevices").and_then(Value::as_array);
@@ -79,7 +79,7 @@ fn of_json(json: &Value) -> Result<Vec<Row>, String> {
         all.into_iter().flatten().rev().map(|value| (value, 0)).collect();
     while let Some((value, depth)) = ahead.pop() {
         let object = value.as_object().ok_or("a device is no object")?;
-        let mut row = Row { depth, ..Row::default() };
+        let mut row = LsblkRow { depth, ..LsblkRow::default() };
         for (key, value) in object {
             let text = match value {
                 Value::String(text) => text.clone(),
@@ -98,7 +98,12 @@ fn of_json(json: &Value) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-fn device(row: &Row, name: &str, parent: Option<String>, draft: &mut Draft) -> Result<(), String> {
+fn device(
+    row: &LsblkRow,
+    name: &str,
+    parent: Option<String>,
+    draft: &mut Draft,
+) -> Result<(), String> {
     let kind = match row.cell("type") {
         Some(kind) => kind.to_owned(),
         None if name.contains("nvme") && parent.is_none() => "disk".to_owned(),
@@ -166,7 +171,7 @@ fn device(row: &Row, name: &str, parent: Option<String>, draft: &mut Draft) -> R
 }
 
 /// What columns beside the first tell.
-fn about(row: &Row, block: &mut super::draft::Block, disk: bool) -> Result<(), String> {
+fn about(row: &LsblkRow, block: &mut super::draft::Block, disk: bool) -> Result<(), String> {
     let files = [
         ("maj:min", "dev"),
         ("rota", "queue/rotational"),

@@ -10,11 +10,11 @@ use serde_json::Value;
 
 use super::draft::Draft;
 use super::piece::Piece;
-use super::{Kind, Topic, lines};
+use super::{PastedKind, Topic, lines};
 use facts::inventory::cpus;
 
 /// `lscpu`.
-pub const LSCPU: Kind = Kind {
+pub const LSCPU: PastedKind = PastedKind {
     name: "lscpu",
     programs: &["lscpu"],
     opens: |line, _| lines::pair(line, ":").is_some_and(|(key, _)| key == "Architecture"),
@@ -27,7 +27,8 @@ pub const LSCPU: Kind = Kind {
 const CPU: &str = "/sys/devices/system/cpu";
 const NODE: &str = "/sys/devices/system/node";
 
-type Told = BTreeMap<String, String>;
+/// What lscpu printed, by its own names.
+type LscpuFields = BTreeMap<String, String>;
 
 fn read(piece: &Piece<'_>, draft: &mut Draft) -> Result<(), String> {
     let told = match &piece.json {
@@ -92,8 +93,8 @@ fn read(piece: &Piece<'_>, draft: &mut Draft) -> Result<(), String> {
 }
 
 /// `key: value` at any depth; a value that goes on stands on a line without a key.
-fn of_text(text: &str) -> Result<Told, String> {
-    let mut told = Told::new();
+fn of_text(text: &str) -> Result<LscpuFields, String> {
+    let mut told = LscpuFields::new();
     for line in lines::whole(text) {
         let Some((key, value)) = lines::pair(line, ":") else {
             if line.trim().is_empty() {
@@ -106,8 +107,8 @@ fn of_text(text: &str) -> Result<Told, String> {
     Ok(told)
 }
 
-fn of_json(json: &Value) -> Result<Told, String> {
-    let mut told = Told::new();
+fn of_json(json: &Value) -> Result<LscpuFields, String> {
+    let mut told = LscpuFields::new();
     let mut ahead: Vec<&Value> =
         json.get("lscpu").and_then(Value::as_array).into_iter().flatten().collect();
     while let Some(one) = ahead.pop() {
@@ -120,7 +121,7 @@ fn of_json(json: &Value) -> Result<Told, String> {
     Ok(told)
 }
 
-fn add(told: &mut Told, key: &str, value: &str) -> Result<(), String> {
+fn add(told: &mut LscpuFields, key: &str, value: &str) -> Result<(), String> {
     // Names of old versions: `L1d cache`.
     let key = key.strip_suffix(" cache").unwrap_or(key);
     match told.insert(key.to_owned(), value.to_owned()) {
@@ -191,7 +192,7 @@ fn deal(
     Ok(())
 }
 
-fn model(told: &Told, draft: &mut Draft) -> Result<(), String> {
+fn model(told: &LscpuFields, draft: &mut Draft) -> Result<(), String> {
     let mut text = "processor\t: 0\n".to_owned();
     if let Some(model) = told.get("Model name").filter(|model| *model != "-") {
         text.push_str(&format!("model name\t: {model}\n"));
@@ -208,7 +209,7 @@ fn model(told: &Told, draft: &mut Draft) -> Result<(), String> {
 }
 
 /// `NUMA node0 CPU(s): 0-7`; a node without CPUs has an empty list.
-fn nodes(told: &Told, all: &[u32], draft: &mut Draft) -> Result<(), String> {
+fn nodes(told: &LscpuFields, all: &[u32], draft: &mut Draft) -> Result<(), String> {
     let mut found = Vec::new();
     let mut on_nodes = BTreeSet::new();
     for (key, value) in told {
@@ -241,7 +242,12 @@ fn nodes(told: &Told, all: &[u32], draft: &mut Draft) -> Result<(), String> {
     }
 }
 
-fn caches(told: &Told, numbers: &[u32], even: bool, draft: &mut Draft) -> Result<(), String> {
+fn caches(
+    told: &LscpuFields,
+    numbers: &[u32],
+    even: bool,
+    draft: &mut Draft,
+) -> Result<(), String> {
     let kinds =
         [("L1d", 1, "Data"), ("L1i", 1, "Instruction"), ("L2", 2, "Unified"), ("L3", 3, "Unified")];
     let mut untold = Vec::new();

@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 
 use super::draft::{Draft, Function, put};
 use super::piece::Piece;
-use super::{Kind, Topic, lines, no_json};
+use super::{PastedKind, Topic, lines, no_json};
 use crate::inventory::pcie::config;
 use crate::inventory::server::address::{is_address, is_hex};
 
 mod class;
 
 /// `lspci`.
-pub const LSPCI: Kind = Kind {
+pub const LSPCI: PastedKind = PastedKind {
     name: "lspci",
     programs: &["lspci"],
     opens: |line, _| heading(line).is_some(),
@@ -112,7 +112,7 @@ fn one(
     if let Some(name) = name {
         put(&mut function.name, name, "the name")?;
     }
-    let mut express = Express::default();
+    let mut express = ExpressControl::default();
     let mut bridge = base != 0x0604;
     let mut once: BTreeMap<&str, &str> = BTreeMap::new();
     for line in below {
@@ -180,12 +180,12 @@ fn pace(function: &mut Function, which: &str, value: &str, whole: bool) -> Resul
 
 /// Control registers of the PCI Express capability, from their decoded words.
 #[derive(Default)]
-struct Express {
+struct ExpressControl {
     sizes: Option<(u32, u32)>,
     states: Option<(bool, bool)>,
 }
 
-impl Express {
+impl ExpressControl {
     /// `ASPM L1 Enabled; RCB 64 bytes`.
     fn states(&mut self, value: &str) {
         let told = value.split(';').next().unwrap_or("");

@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 
 use super::piece::Piece;
-use super::{Kind, Topic, draft::Draft, lines, no_json};
+use super::{PastedKind, Topic, draft::Draft, lines, no_json};
 
 /// `mdadm --detail`.
-pub const MDADM: Kind = Kind {
+pub const MDADM: PastedKind = PastedKind {
     name: "mdadm --detail",
     programs: &["mdadm"],
     opens,
@@ -28,15 +28,15 @@ fn opens(line: &str, next: &str) -> bool {
         && lines::pair(next, " : ").is_some_and(|(key, _)| keys.contains(&key))
 }
 
-/// A row of the table of members.
-struct Member<'a> {
+/// A row of the table of members that mdadm prints.
+struct MdadmMember<'a> {
     device: &'a str,
     state: Vec<&'a str>,
 }
 
 fn read(piece: &Piece<'_>, draft: &mut Draft) -> Result<(), String> {
     let mut told: BTreeMap<&str, &str> = BTreeMap::new();
-    let mut members: Vec<Member<'_>> = Vec::new();
+    let mut members: Vec<MdadmMember<'_>> = Vec::new();
     let mut table = false;
     for line in piece.text.lines().skip(1) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -70,16 +70,16 @@ fn read(piece: &Piece<'_>, draft: &mut Draft) -> Result<(), String> {
 }
 
 /// `0  8  17  0  active sync  /dev/sdb1`; a slot whose member was removed has no device.
-fn member<'a>(words: &[&'a str]) -> Option<Member<'a>> {
+fn member<'a>(words: &[&'a str]) -> Option<MdadmMember<'a>> {
     let device = words.last().filter(|word| word.starts_with("/dev/"))?;
     let state = words.get(4..words.len() - 1).unwrap_or_default().to_vec();
-    Some(Member { device, state })
+    Some(MdadmMember { device, state })
 }
 
 fn array(
     name: &str,
     told: &BTreeMap<&str, &str>,
-    members: &[Member<'_>],
+    members: &[MdadmMember<'_>],
     draft: &mut Draft,
 ) -> Result<(), String> {
     let count = |key: &str| match told.get(key) {
@@ -185,7 +185,7 @@ fn size(text: &str) -> Option<u64> {
 /// The table of members has as many that are in sync, failed and spare as the counts above it say.
 fn agree(
     told: &BTreeMap<&str, &str>,
-    members: &[Member<'_>],
+    members: &[MdadmMember<'_>],
     raid: Option<u64>,
     active: Option<u64>,
 ) -> Result<(), String> {

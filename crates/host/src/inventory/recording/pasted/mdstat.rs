@@ -1,10 +1,10 @@
 //! /proc/mdstat: the md arrays in short (the kernel's `md_seq_show`, drivers/md/md.c).
 
 use super::piece::Piece;
-use super::{Kind, Topic, draft::Draft, lines, no_json};
+use super::{PastedKind, Topic, draft::Draft, lines, no_json};
 
 /// /proc/mdstat.
-pub const MDSTAT: Kind = Kind {
+pub const MDSTAT: PastedKind = PastedKind {
     name: "/proc/mdstat",
     programs: &["cat"],
     opens: |line, _| line.starts_with("Personalities :"),

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use super::disk::{self, About};
 use super::draft::Draft;
 use super::piece::Piece;
-use super::{Kind, Topic, lines};
+use super::{PastedKind, Topic, lines};
 use crate::inventory::server::address::is_address;
 
 /// `nvme list`.
-pub const LIST: Kind = Kind {
+pub const LIST: PastedKind = PastedKind {
     name: "nvme list",
     programs: &["nvme"],
     opens: |line, next| line.starts_with("Node ") && line.contains("FW Rev") && is_rule(next),
@@ -23,7 +23,7 @@ pub const LIST: Kind = Kind {
 };
 
 /// `nvme smart-log`.
-pub const SMART_LOG: Kind = Kind {
+pub const SMART_LOG: PastedKind = PastedKind {
     name: "nvme smart-log",
     programs: &["nvme"],
     opens: |line, _| line.starts_with("Smart Log for NVME device:"),

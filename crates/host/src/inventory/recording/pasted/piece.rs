@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::{KINDS, Kind};
+use super::{KINDS, PastedKind};
 
 /// The output of one command.
 pub struct Piece<'a> {
     /// Which.
-    pub kind: &'static Kind,
+    pub kind: &'static PastedKind,
     /// The command after the prompt, where it is there.
     pub command: Option<&'a str>,
     /// What it printed.
@@ -34,9 +34,9 @@ impl Piece<'_> {
     }
 }
 
-/// What is open while the lines are gone through.
-struct Open<'a> {
-    kind: &'static Kind,
+/// The piece of text that is open while lines are gone through.
+struct OpenPiece<'a> {
+    kind: &'static PastedKind,
     command: Option<&'a str>,
     start: usize,
     line: usize,
@@ -45,7 +45,7 @@ struct Open<'a> {
 /// All outputs in a text, in order. What lies between is no output of a known command.
 pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut found = Vec::new();
-    let mut open: Option<Open<'_>> = None;
+    let mut open: Option<OpenPiece<'_>> = None;
     let mut prompt: Option<&str> = None;
     let (mut at, mut number) = (0, 0);
     while at < text.len() {
@@ -88,14 +88,19 @@ pub fn pieces(text: &str) -> Vec<Piece<'_>> {
         close(&mut open, text, line_start, &mut found);
         let own = |command: &&str| kind.programs.contains(&program(command));
         let command = prompt.take().filter(own);
-        open = Some(Open { kind, command, start: line_start, line: number });
+        open = Some(OpenPiece { kind, command, start: line_start, line: number });
     }
     close(&mut open, text, text.len(), &mut found);
     found
 }
 
-fn close<'a>(open: &mut Option<Open<'a>>, text: &'a str, end: usize, found: &mut Vec<Piece<'a>>) {
-    if let Some(Open { kind, command, start, line }) = open.take() {
+fn close<'a>(
+    open: &mut Option<OpenPiece<'a>>,
+    text: &'a str,
+    end: usize,
+    found: &mut Vec<Piece<'a>>,
+) {
+    if let Some(OpenPiece { kind, command, start, line }) = open.take() {
         found.push(Piece { kind, command, text: &text[start..end], json: None, line });
     }
 }
@@ -124,7 +129,7 @@ fn command(line: &str) -> Option<&str> {
         let version = command.split_whitespace().nth(1).unwrap_or("");
         let itself =
             program(command) == "dmidecode" && version.starts_with(|c: char| c.is_ascii_digit());
-        let known = |kind: &&&Kind| kind.programs.contains(&program(command));
+        let known = |kind: &&&PastedKind| kind.programs.contains(&program(command));
         return (!itself && KINDS.iter().any(|kind| known(&kind))).then_some(command);
     }
     let (before, command) = ["# ", "$ ", "% "].iter().find_map(|sign| line.split_once(sign))?;

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::piece::Piece;
-use super::{Kind, Topic, draft::Draft, lines, no_json};
+use super::{PastedKind, Topic, draft::Draft, lines, no_json};
 
 /// /proc/meminfo.
-pub const MEMINFO: Kind = Kind {
+pub const MEMINFO: PastedKind = PastedKind {
     name: "/proc/meminfo",
     programs: &["cat"],
     opens: |line, _| is_total(line),
@@ -21,7 +21,7 @@ fn is_total(line: &str) -> bool {
 }
 
 /// /proc/cpuinfo.
-pub const CPUINFO: Kind = Kind {
+pub const CPUINFO: PastedKind = PastedKind {
     name: "/proc/cpuinfo",
     programs: &["cat"],
     opens: |line, next| {

@@ -10,12 +10,12 @@ use serde_json::{Map, Value, json};
 use super::disk::{self, About};
 use super::draft::Draft;
 use super::piece::Piece;
-use super::{Kind, Topic, lines};
+use super::{PastedKind, Topic, lines};
 
 mod text;
 
 /// `smartctl`.
-pub const SMARTCTL: Kind = Kind {
+pub const SMARTCTL: PastedKind = PastedKind {
     name: "smartctl",
     programs: &["smartctl"],
     opens: |line, _| {

@@ -4,26 +4,26 @@
 use std::collections::BTreeSet;
 
 use super::{KINDS, Piece, Topic};
-use crate::inventory::server::pasted::{Pasted, Source};
+use crate::inventory::server::pasted::{Pasted, PastedText};
 use facts::inventory::server::{Unread, unread};
 
-/// One text, and what it tells of.
-pub struct Told {
-    source: Source,
+/// One pasted text, and which parts of a machine it tells of.
+pub struct PastedSource {
+    source: PastedText,
     tells: &'static [Topic],
 }
 
-impl Told {
+impl PastedSource {
     /// Of a piece of a text.
-    pub fn new(file: &str, piece: &Piece<'_>) -> Told {
+    pub fn new(file: &str, piece: &Piece<'_>) -> PastedSource {
         let file = file.to_owned();
-        let source = Source { command: piece.title(), file, line: piece.line as u64 };
-        Told { source, tells: piece.kind.tells }
+        let source = PastedText { command: piece.title(), file, line: piece.line as u64 };
+        PastedSource { source, tells: piece.kind.tells }
     }
 }
 
 /// What is written down of these; `copied` are places of the tree whose files were there to copy.
-pub fn pasted(told: &[Told], mut misses: Vec<Unread>, copied: &[&str]) -> Pasted {
+pub fn pasted(told: &[PastedSource], mut misses: Vec<Unread>, copied: &[&str]) -> Pasted {
     let topics: BTreeSet<Topic> = told.iter().flat_map(|one| one.tells.iter().copied()).collect();
     misses.extend(TOPICS.iter().filter(|(topic, ..)| !topics.contains(topic)).map(miss));
     let never = NEVER.iter().filter(|(_, place, _)| !copied.contains(place));

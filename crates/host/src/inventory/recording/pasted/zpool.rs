@@ -3,12 +3,12 @@
 
 use super::draft::Draft;
 use super::piece::Piece;
-use super::{Kind, Topic, lines, no_json};
+use super::{PastedKind, Topic, lines, no_json};
 use crate::inventory::server::zfs::{properties, status};
 use facts::inventory::server::zfs::{Pool, PoolUsage};
 
 /// `zpool status`.
-pub const STATUS: Kind = Kind {
+pub const STATUS: PastedKind = PastedKind {
     name: "zpool status",
     programs: &["zpool"],
     opens: |line, next| {
@@ -26,7 +26,7 @@ pub const STATUS: Kind = Kind {
 };
 
 /// `zpool list`.
-pub const LIST: Kind = Kind {
+pub const LIST: PastedKind = PastedKind {
     name: "zpool list",
     programs: &["zpool"],
     opens: |line, _| {
@@ -45,7 +45,7 @@ pub const LIST: Kind = Kind {
 };
 
 /// `zpool get` and `zfs get`: a table of properties.
-pub const GET: Kind = Kind {
+pub const GET: PastedKind = PastedKind {
     name: "zpool get and zfs get",
     programs: &["zpool", "zfs"],
     opens: |line, next| {

@@ -5,11 +5,11 @@ use super::*;
 fn masked(entries: &[(&str, &str)]) -> BTreeMap<String, String> {
     let kept = entries
         .iter()
-        .map(|(path, text)| (path.to_string(), Kept::File(text.as_bytes().to_vec())))
+        .map(|(path, text)| (path.to_string(), RecordedNode::File(text.as_bytes().to_vec())))
         .collect();
     let masked = Private::default().mask(kept);
-    let text = |kept: Kept| match kept {
-        Kept::File(bytes) => String::from_utf8_lossy(&bytes).trim().to_owned(),
+    let text = |kept: RecordedNode| match kept {
+        RecordedNode::File(bytes) => String::from_utf8_lossy(&bytes).trim().to_owned(),
         other => format!("{other:?}"),
     };
     masked.into_iter().map(|(path, kept)| (path, text(kept))).collect()
@@ -97,9 +97,9 @@ fn what_a_disk_says_of_itself_loses_its_serial_number_only() {
     assert_eq!((told[107], told[108], told[111], told[112]), ("106b", "0000", "0000", "1070"));
     let kept = BTreeMap::from([(
         "/a/vpd_pg80".to_owned(),
-        Kept::File(b"\0\x80\0\x0aAB12345678".to_vec()),
+        RecordedNode::File(b"\0\x80\0\x0aAB12345678".to_vec()),
     )]);
-    let Kept::File(page) = &Private::default().mask(kept)["/a/vpd_pg80"] else { panic!() };
+    let RecordedNode::File(page) = &Private::default().mask(kept)["/a/vpd_pg80"] else { panic!() };
     assert_eq!(page, b"\0\x80\0\x0aSERIAL0001");
 }
 

@@ -63,21 +63,22 @@ fn one(reading: &mut Reading<'_>, name: &str) -> Array {
     }
 }
 
-struct Member {
+/// A member of an md array as its directory in /sys tells of it.
+struct MdMember {
     name: String,
     in_sync: bool,
     errors: Option<u64>,
 }
 
 /// `dev-sda1` is the member sda1. Its state is a list of words.
-fn members(host: &Host, array: &str) -> Vec<Member> {
+fn members(host: &Host, array: &str) -> Vec<MdMember> {
     let place = format!("/sys/class/block/{array}/md");
     let names = host.list(&place).into_iter();
     let member = |entry: String| {
         let name = entry.strip_prefix("dev-")?.to_owned();
         let state = host.word(format!("{place}/{entry}/state")).unwrap_or_default();
         let errors = host.word(format!("{place}/{entry}/errors"));
-        Some(Member {
+        Some(MdMember {
             name,
             in_sync: state.split(',').any(|word| word == "in_sync"),
             errors: errors.and_then(|word| word.parse().ok()),

@@ -30,7 +30,7 @@ const NAMED_MAX: usize = 6;
 
 /// Who is asked, in the order in which they are believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Source {
+enum HealthSource {
     Sensor,
     Log,
     Smartctl,
@@ -39,7 +39,7 @@ enum Source {
 /// A question to a drive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Question {
-    source: Source,
+    source: HealthSource,
     /// Which of the drives.
     drive: usize,
     /// The sensor's directory in /sys, the NVMe controller, or the disk.
@@ -54,7 +54,8 @@ struct Silence {
     hint: String,
 }
 
-type Answer = Result<Health, Silence>;
+/// The health of a drive as one source tells it, or why it does not.
+type HealthAnswer = Result<Health, Silence>;
 
 /// The health of each of `drives`, in their order, waited for so long all together.
 pub fn read(
@@ -100,9 +101,9 @@ pub fn record(host: &Host, devices: &[Device]) -> Vec<(String, String)> {
         let key = &question.key;
         let (file, text) = match question.source {
             // Recorded as a file of /sys.
-            Source::Sensor => return None,
-            Source::Log => (log::file(key), log::ask_live(&host, key)),
-            Source::Smartctl => (smartctl::file(key), smartctl::ask_live(key)),
+            HealthSource::Sensor => return None,
+            HealthSource::Log => (log::file(key), log::ask_live(&host, key)),
+            HealthSource::Smartctl => (smartctl::file(key), smartctl::ask_live(key)),
         };
         Some((file, text.ok()?))
     });
@@ -113,7 +114,7 @@ pub fn record(host: &Host, devices: &[Device]) -> Vec<(String, String)> {
 fn questions(host: &Host, drives: &[&Device]) -> Vec<Question> {
     let mut questions = Vec::new();
     for (drive, device) in drives.iter().enumerate() {
-        let mut ask = |source: Source, key: String| {
+        let mut ask = |source: HealthSource, key: String| {
             questions.push(Question { source, drive, key });
         };
         let controllers = match device.name.starts_with("nvme") {
@@ -124,16 +125,16 @@ fn questions(host: &Host, drives: &[&Device]) -> Vec<Question> {
         };
         let sensors = controllers.iter().filter_map(|place| sensor::of_nvme(host, place));
         for directory in sensors.take(1).chain(sensor::of_sata(host, &device.name)) {
-            ask(Source::Sensor, directory.to_string_lossy().into_owned());
+            ask(HealthSource::Sensor, directory.to_string_lossy().into_owned());
         }
         // All controllers of one drive tell of the same drive.
         let controller = controllers.first().and_then(|place| place.file_name()?.to_str());
         if let Some(name) = controller {
-            ask(Source::Log, name.to_owned());
+            ask(HealthSource::Log, name.to_owned());
         }
         let kept = || !host.is_live() && host.exists(smartctl::file(&device.name));
         if ["sata", "sas", "scsi", "usb"].contains(&device.transport.as_str()) || kept() {
-            ask(Source::Smartctl, device.name.clone());
+            ask(HealthSource::Smartctl, device.name.clone());
         }
     }
     questions.sort_by_key(|question| question.source);
@@ -160,7 +161,7 @@ fn bar(host: &Host, drives: &[&Device], questions: &mut Vec<Question>) -> Vec<(u
     };
     let mut barred = Vec::new();
     questions.retain(|question| {
-        let of_smartctl = question.source == Source::Smartctl;
+        let of_smartctl = question.source == HealthSource::Smartctl;
         let cannot = cannot.filter(|_| of_smartctl).map(|(why, hint)| Silence {
             place: "smartctl".into(),
             why: why.into(),
@@ -174,12 +175,12 @@ fn bar(host: &Host, drives: &[&Device], questions: &mut Vec<Question>) -> Vec<(u
     barred
 }
 
-fn live(host: &Host, question: &Question) -> Answer {
+fn live(host: &Host, question: &Question) -> HealthAnswer {
     let place = place(question);
     let key = &question.key;
     match question.source {
-        Source::Sensor => sensed(host, key),
-        Source::Log => {
+        HealthSource::Sensor => sensed(host, key),
+        HealthSource::Log => {
             let text = log::ask_live(host, key).map_err(|error| {
                 let hint = match error.is_denied() {
                     true => "run as root".to_owned(),
@@ -189,7 +190,7 @@ fn live(host: &Host, question: &Question) -> Answer {
             })?;
             from_log(&text, question)
         }
-        Source::Smartctl => {
+        HealthSource::Smartctl => {
             let text = smartctl::ask_live(key).map_err(|error| {
                 let hint = command::line(&smartctl::words(key));
                 Silence { place, why: error.why, hint }
@@ -199,11 +200,11 @@ fn live(host: &Host, question: &Question) -> Answer {
     }
 }
 
-fn recorded(host: &Host, question: &Question) -> Answer {
+fn recorded(host: &Host, question: &Question) -> HealthAnswer {
     let path = match question.source {
-        Source::Sensor => return sensed(host, &question.key),
-        Source::Log => log::file(&question.key),
-        Source::Smartctl => smartctl::file(&question.key),
+        HealthSource::Sensor => return sensed(host, &question.key),
+        HealthSource::Log => log::file(&question.key),
+        HealthSource::Smartctl => smartctl::file(&question.key),
     };
     let mut reading = Reading::new(host);
     let Some(text) = reading.word(&path, "health") else {
@@ -215,12 +216,12 @@ fn recorded(host: &Host, question: &Question) -> Answer {
         return Err(Silence { place: path, why, hint });
     };
     match question.source {
-        Source::Log => from_log(&text, question),
+        HealthSource::Log => from_log(&text, question),
         _ => from_smartctl(&text, question),
     }
 }
 
-fn from_log(text: &str, question: &Question) -> Answer {
+fn from_log(text: &str, question: &Question) -> HealthAnswer {
     log::parse(text).ok_or_else(|| Silence {
         place: place(question),
         why: "what it says is no health log".to_owned(),
@@ -228,7 +229,7 @@ fn from_log(text: &str, question: &Question) -> Answer {
     })
 }
 
-fn from_smartctl(text: &str, question: &Question) -> Answer {
+fn from_smartctl(text: &str, question: &Question) -> HealthAnswer {
     smartctl::parse(text).map_err(|why| {
         let command = command::line(&smartctl::words(&question.key));
         let hint = match () {
@@ -244,7 +245,7 @@ fn from_smartctl(text: &str, question: &Question) -> Answer {
 }
 
 /// The kernel's sensor, its limits as the drive states them.
-fn sensed(host: &Host, directory: &str) -> Answer {
+fn sensed(host: &Host, directory: &str) -> HealthAnswer {
     let directory = PathBuf::from(directory);
     let celsius = |file: &str| {
         let millikelvin = sensor::millikelvin(host, &directory.join(file))?;
@@ -272,17 +273,17 @@ fn sensed(host: &Host, directory: &str) -> Answer {
 
 fn place(question: &Question) -> String {
     match question.source {
-        Source::Sensor => format!("{}/temp1_input", question.key),
-        Source::Log => format!("/dev/{}", question.key),
-        Source::Smartctl => format!("/dev/{}", question.key),
+        HealthSource::Sensor => format!("{}/temp1_input", question.key),
+        HealthSource::Log => format!("/dev/{}", question.key),
+        HealthSource::Smartctl => format!("/dev/{}", question.key),
     }
 }
 
 fn late(question: &Question, patience: Duration) -> Silence {
     let hint = match question.source {
-        Source::Sensor => String::new(),
-        Source::Log => format!("nvme smart-log /dev/{}", question.key),
-        Source::Smartctl => command::line(&smartctl::words(&question.key)),
+        HealthSource::Sensor => String::new(),
+        HealthSource::Log => format!("nvme smart-log /dev/{}", question.key),
+        HealthSource::Smartctl => command::line(&smartctl::words(&question.key)),
     };
     let why = format!("no answer within {} s", patience.as_secs_f64());
     Silence { place: place(question), why, hint }

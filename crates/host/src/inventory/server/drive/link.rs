@@ -23,7 +23,7 @@ pub fn hops(host: &Host, whole: &Path, transport: &str, disk: Option<&Identify>)
     }
 }
 
-fn serial_attached(port: sas::Port) -> Hop {
+fn serial_attached(port: sas::SasPort) -> Hop {
     Hop {
         name: port.joins,
         bits_per_s: port.rates.iter().copied().reduce(f64::min),
@@ -98,7 +98,7 @@ fn adapter_fastest(host: &Host, whole: &Path, link: &str) -> Option<f64> {
 fn usb(host: &Host, whole: &Path) -> Vec<Hop> {
     let links = usb::links(host, whole);
     let last = links.len().saturating_sub(1);
-    let hop = |(at, link): (usize, usb::Link)| Hop {
+    let hop = |(at, link): (usize, usb::UsbLink)| Hop {
         name: format!("USB port {} to {}", link.id, if at == last { "disk" } else { "hub" }),
         bits_per_s: link.megabits.map(|megabits| megabits * 1e6),
         lanes: 1,

@@ -7,9 +7,9 @@ use crate::sys::nvme::{HEALTH_LOG_BYTES, health_log};
 use crate::sys::{Error, Host};
 use facts::inventory::server::Health;
 
-/// The log as a recording keeps it.
+/// The health log of an NVMe drive as a recording keeps it.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct RecordedLog {
     health_log_hex: String,
 }
 
@@ -28,13 +28,13 @@ pub fn file(controller: &str) -> String {
 pub fn ask_live(host: &Host, controller: &str) -> Result<String, Error> {
     let page = health_log(&host.open(format!("/dev/{controller}"))?)?;
     let health_log_hex = page.iter().map(|byte| format!("{byte:02x}")).collect();
-    serde_json::to_string(&Kept { health_log_hex })
+    serde_json::to_string(&RecordedLog { health_log_hex })
         .map_err(|error| Error::new("cannot keep the health log of an NVMe drive", error))
 }
 
 /// The health that such a JSON text tells; `None` when it is no whole log that a drive filled.
 pub fn parse(text: &str) -> Option<Health> {
-    let kept: Kept = serde_json::from_str(text).ok()?;
+    let kept: RecordedLog = serde_json::from_str(text).ok()?;
     let digits = kept.health_log_hex.as_bytes();
     if digits.len() != HEALTH_LOG_BYTES * 2 {
         return None;

@@ -136,7 +136,7 @@ fn an_interface_of_this_machine_says_what_can_be_recorded() {
     assert_eq!(unread, []);
     for one in &all {
         let text = ask_live(&host, &one.name).unwrap();
-        let answer: Answer = serde_json::from_str(&text).unwrap();
+        let answer: EthtoolReport = serde_json::from_str(&text).unwrap();
         assert_eq!(answer.features, ethtool::ask(&one.name).unwrap().features);
         assert_eq!(answer.qdisc, one.qdisc);
         assert!(one.mtu_bytes.is_some() && one.state.is_some(), "{one:?}");

@@ -23,9 +23,9 @@ pub fn modules(table: &[u8], vendor: &str) -> Vec<Module> {
     modules
 }
 
-/// A module as somebody else has decoded it.
+/// A memory module as somebody else has decoded it.
 #[derive(Clone, Debug, Default)]
-pub struct Made {
+pub struct DecodedModule {
     /// The handle of its array.
     pub array: u16,
     /// Size; `None` of an empty socket.
@@ -49,7 +49,7 @@ pub struct Made {
 }
 
 /// Adds the structure that decodes to it. What does not fit into its field is left out.
-pub fn made(table: &mut Vec<u8>, handle: u16, module: &Made) {
+pub fn made(table: &mut Vec<u8>, handle: u16, module: &DecodedModule) {
     let short = |number: Option<u64>| number.and_then(|it| u16::try_from(it).ok()).unwrap_or(0);
     let mib = module.bytes.map(|bytes| bytes >> 20);
     let kib = module.bytes.map(|bytes| bytes >> 10).filter(|kib| *kib < 0x8000);

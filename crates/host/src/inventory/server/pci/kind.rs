@@ -1,7 +1,7 @@
 //! What a PCI function is, in words (PCI Code and ID Assignment Specification 1.15).
 
 /// The words for a class of 24 bits: base class, subclass and programming interface.
-pub fn of(class: u32) -> &'static str {
+pub fn class_words(class: u32) -> &'static str {
     match (class >> 16 & 0xff, class >> 8 & 0xff, class & 0xff) {
         (0x00, 0x01, _) => "VGA device",
         (0x01, 0x00, _) => "SCSI controller",
@@ -67,13 +67,13 @@ mod tests {
 
     #[test]
     fn classes_of_a_storage_server_have_words() {
-        assert_eq!(of(0x01_0802), "NVMe controller");
-        assert_eq!(of(0x01_0400), "RAID controller");
-        assert_eq!(of(0x01_0700), "SAS controller");
-        assert_eq!(of(0x01_8000), "storage controller");
-        assert_eq!(of(0x02_0000), "Ethernet controller");
-        assert_eq!(of(0x06_0400), "PCI bridge");
-        assert_eq!(of(0xff_0000), "unclassified device");
-        assert_eq!(of(u32::MAX), "unclassified device");
+        assert_eq!(class_words(0x01_0802), "NVMe controller");
+        assert_eq!(class_words(0x01_0400), "RAID controller");
+        assert_eq!(class_words(0x01_0700), "SAS controller");
+        assert_eq!(class_words(0x01_8000), "storage controller");
+        assert_eq!(class_words(0x02_0000), "Ethernet controller");
+        assert_eq!(class_words(0x06_0400), "PCI bridge");
+        assert_eq!(class_words(0xff_0000), "unclassified device");
+        assert_eq!(class_words(u32::MAX), "unclassified device");
     }
 }

@@ -16,7 +16,7 @@ const WHAT: &str = "names of PCI functions";
 const NAME_MAX: usize = 200;
 
 /// A maker, and a device of his, and a subsystem with that.
-type Ids = (u16, Option<u16>, Option<(u16, u16)>);
+type PciIds = (u16, Option<u16>, Option<(u16, u16)>);
 
 /// Gives functions their names.
 pub fn add(reading: &mut Reading<'_>, functions: &mut [Function]) {
@@ -31,7 +31,7 @@ pub fn add(reading: &mut Reading<'_>, functions: &mut [Function]) {
             return;
         }
     }
-    let mut wanted: BTreeMap<Ids, Option<String>> = BTreeMap::new();
+    let mut wanted: BTreeMap<PciIds, Option<String>> = BTreeMap::new();
     for function in functions.iter() {
         let (vendor, device) = (function.vendor, function.device);
         wanted.insert((vendor, None, None), None);
@@ -47,7 +47,7 @@ pub fn add(reading: &mut Reading<'_>, functions: &mut [Function]) {
     };
     let Some(bytes) = reading.bytes_within(place, LONGEST_BYTES, WHAT) else { return };
     look_up(&bytes, &mut wanted);
-    let name = |ids: Ids| wanted.get(&ids).cloned().flatten();
+    let name = |ids: PciIds| wanted.get(&ids).cloned().flatten();
     for function in functions.iter_mut().filter(|function| function.name.is_none()) {
         let (vendor, device) = (function.vendor, function.device);
         let subsystem =
@@ -65,7 +65,7 @@ pub fn add(reading: &mut Reading<'_>, functions: &mut [Function]) {
 
 /// Goes through the file once: `8086  Intel`, below it by a tab `0953  NVMe Datacenter SSD`, below
 /// that by two `8086 3702  DC P3700`. Other lists, such as that of classes (`C 01`), come last.
-fn look_up(bytes: &[u8], wanted: &mut BTreeMap<Ids, Option<String>>) {
+fn look_up(bytes: &[u8], wanted: &mut BTreeMap<PciIds, Option<String>>) {
     let (mut vendor, mut device) = (None, None);
     for line in bytes.split(|byte| *byte == b'\n') {
         let tabs = line.iter().take_while(|byte| **byte == b'\t').count();

@@ -23,8 +23,8 @@ const GROUPS: &[(&str, Role)] = &[
 const STATES: &[&str] =
     &["ONLINE", "DEGRADED", "FAULTED", "OFFLINE", "UNAVAIL", "REMOVED", "AVAIL", "INUSE"];
 
-/// A row of the table.
-struct Row<'a> {
+/// A row of the table that `zpool status` prints.
+struct ZpoolRow<'a> {
     depth: usize,
     name: &'a str,
     state: &'a str,
@@ -53,7 +53,7 @@ pub fn split(text: &str) -> Vec<&str> {
 /// With the reason, as a clause, when it is cut short or changed.
 pub fn pool(text: &str, device: &dyn Fn(&str) -> Option<String>) -> Result<Pool, String> {
     let mut told: BTreeMap<&str, String> = BTreeMap::new();
-    let mut rows: Vec<Row<'_>> = Vec::new();
+    let mut rows: Vec<ZpoolRow<'_>> = Vec::new();
     let (mut table, mut role, mut key) = (false, Role::Data, "");
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -93,7 +93,7 @@ fn pair(line: &str) -> Option<(&str, &str)> {
 }
 
 /// `  mirror-0  ONLINE  0  0  0`; a spare has a state alone.
-fn row<'a>(line: &'a str, words: &[&'a str], role: Role) -> Result<Option<Row<'a>>, String> {
+fn row<'a>(line: &'a str, words: &[&'a str], role: Role) -> Result<Option<ZpoolRow<'a>>, String> {
     let (Some(name), Some(state)) = (words.first(), words.get(1)) else { return Ok(None) };
     if !STATES.contains(state) {
         return Err(format!("the state of {name:?} is {state:?}: was it cut short?"));
@@ -108,7 +108,7 @@ fn row<'a>(line: &'a str, words: &[&'a str], role: Role) -> Result<Option<Row<'a
         return Err(format!("the row of {name:?} is cut short"));
     }
     let errors = errors.into_iter().fold(0, u64::saturating_add);
-    Ok(Some(Row { depth, name, state, errors, role }))
+    Ok(Some(ZpoolRow { depth, name, state, errors, role }))
 }
 
 /// `35`, `1.2K`, `124M`, `526B`.
@@ -130,7 +130,7 @@ pub fn count(word: &str) -> Option<u64> {
 fn whole(
     name: &str,
     told: &BTreeMap<&str, String>,
-    rows: &[Row<'_>],
+    rows: &[ZpoolRow<'_>],
     device: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Pool, String> {
     let text = |key: &str| told.get(key).map_or("", String::as_str);
@@ -169,7 +169,7 @@ fn whole(
 }
 
 /// The vdevs at the top, each with all devices below it, whatever stands between.
-fn vdevs(rows: &[Row<'_>], device: &dyn Fn(&str) -> Option<String>) -> Vec<Vdev> {
+fn vdevs(rows: &[ZpoolRow<'_>], device: &dyn Fn(&str) -> Option<String>) -> Vec<Vdev> {
     let mut vdevs: Vec<Vdev> = Vec::new();
     let mut stands_in: Option<(usize, &str)> = None;
     for (at, row) in rows.iter().enumerate() {

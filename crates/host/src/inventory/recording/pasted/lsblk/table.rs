@@ -1,7 +1,7 @@
 //! The table that `lsblk` prints without `-J`: a tree in the first column, and cells that are
 //! flush with the left or the right of their headings.
 
-use super::Row;
+use super::LsblkRow;
 
 /// A column of the table, by where its heading stands, in characters.
 struct Column<'a> {
@@ -91,7 +91,7 @@ fn words(line: &str) -> Vec<(usize, usize, String)> {
 ///
 /// # Errors
 /// When a row does not fit below the heading.
-pub fn rows(text: &str) -> Result<Vec<Row>, String> {
+pub fn rows(text: &str) -> Result<Vec<LsblkRow>, String> {
     let mut lines = text.lines();
     let heading = lines.next().unwrap_or("");
     let headings = words(heading);
@@ -123,7 +123,7 @@ pub fn rows(text: &str) -> Result<Vec<Row>, String> {
 
 /// Whether a row without a line end is whole: nothing but a mount point may follow, and its last
 /// word is none that would be another when it goes on.
-fn ends(row: &Row, columns: &[Column<'_>]) -> bool {
+fn ends(row: &LsblkRow, columns: &[Column<'_>]) -> bool {
     let mounts = |column: &Column<'_>| column.name.starts_with("MOUNTPOINT");
     let rest = columns.get(row.last + 1..).unwrap_or_default().iter().all(mounts);
     let last = columns.get(row.last).map_or("", |column| column.name);
@@ -133,10 +133,10 @@ fn ends(row: &Row, columns: &[Column<'_>]) -> bool {
 }
 
 /// `None` for a line that is no row: what a script says next.
-fn row(line: &str, columns: &[Column<'_>]) -> Result<Option<Row>, String> {
+fn row(line: &str, columns: &[Column<'_>]) -> Result<Option<LsblkRow>, String> {
     let tree = |c: char| " │├└─|`-".contains(c);
     let depth_chars = line.chars().take_while(|c| tree(*c)).count();
-    let mut row = Row { depth: depth_chars / 2, ..Row::default() };
+    let mut row = LsblkRow { depth: depth_chars / 2, ..LsblkRow::default() };
     let blanked: String = line
         .chars()
         .enumerate()

@@ -119,7 +119,7 @@ fn drives_that_hang_are_told_and_do_not_keep_the_others() {
     let well = tempfile::tempdir().unwrap();
     crate::sys::output::keep(&well.path().join("temp1_input"), b"30000\n").unwrap();
     let question = |folder: &tempfile::TempDir, drive: usize| Question {
-        source: Source::Sensor,
+        source: HealthSource::Sensor,
         drive,
         key: folder.path().to_string_lossy().into_owned(),
     };
