@@ -7,13 +7,13 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{Form, Importer, Said};
+use super::{Form, Importer, ToolResult};
 use experiment::measurement::Note;
 
 mod line;
 mod table;
 
-use table::Table;
+use table::BonnieTables;
 
 /// See [`Importer`].
 pub const BONNIE: Importer = Importer {
@@ -75,19 +75,19 @@ const BULK: usize = 5;
 /// How many stand in the first table.
 const FIRST: usize = 6;
 
-/// What is told of one phase.
+/// What is told of one phase of bonnie++.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Phase {
-    rate: Rate,
+struct BonniePhase {
+    rate: BonnieRate,
     /// Percent of one processor, as it was printed.
     cpu: Option<String>,
     /// The longest wait, as it was printed.
     wait: Option<String>,
 }
 
-/// What stands where a rate does.
+/// What stands where bonnie++ prints a rate.
 #[derive(Clone, Debug, Default, PartialEq)]
-enum Rate {
+enum BonnieRate {
     /// In KiB/s or 1/s.
     Number(String),
     TooQuick,
@@ -95,13 +95,13 @@ enum Rate {
     Nothing,
 }
 
-impl Rate {
-    fn of(field: &str) -> Result<Rate, String> {
+impl BonnieRate {
+    fn of(field: &str) -> Result<BonnieRate, String> {
         match field {
-            "" => Ok(Rate::Nothing),
-            "+++++" | "+++" => Ok(Rate::TooQuick),
+            "" => Ok(BonnieRate::Nothing),
+            "+++++" | "+++" => Ok(BonnieRate::TooQuick),
             _ => match plain(field) {
-                Some(_) => Ok(Rate::Number(field.to_owned())),
+                Some(_) => Ok(BonnieRate::Number(field.to_owned())),
                 None => Err(format!("`{field}` in its line is no number")),
             },
         }
@@ -129,24 +129,25 @@ fn wait_ns(field: &str) -> Result<f64, String> {
     Ok(value * factor)
 }
 
-/// One run, of a line or of tables.
+/// One run of bonnie++, of a CSV line or of tables.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Run {
+struct BonnieRun {
     version: String,
     title: String,
     /// Size of its file as it was printed, such as `8G`, and of the blocks.
     size: String,
     block: String,
-    phases: [Phase; 12],
+    phases: [BonniePhase; 12],
 }
 
-impl Run {
-    fn said(&self) -> Result<Said, String> {
+impl BonnieRun {
+    fn said(&self) -> Result<ToolResult, String> {
         let (version, title) = (self.version.clone(), self.title.clone());
-        let mut said = Said { version, title, settings: self.settings(), ..Said::default() };
+        let mut said =
+            ToolResult { version, title, settings: self.settings(), ..ToolResult::default() };
         let phases = || PHASES.iter().zip(&self.phases).enumerate();
         for (at, (name, phase)) in phases() {
-            let Rate::Number(printed) = &phase.rate else { continue };
+            let BonnieRate::Number(printed) = &phase.rate else { continue };
             let value = plain(printed).ok_or_else(|| format!("`{printed}` is no rate"))?;
             let (unit, factor, per) = match at < BULK {
                 true => ("throughput_bytes_per_s", KIB, "KiB/s"),
@@ -157,7 +158,7 @@ impl Run {
             }
         }
         for (_, (name, phase)) in phases() {
-            let (Rate::Number(_), Some(cpu)) = (&phase.rate, &phase.cpu) else { continue };
+            let (BonnieRate::Number(_), Some(cpu)) = (&phase.rate, &phase.cpu) else { continue };
             if let Some(percent) = plain(cpu) {
                 said.add(format!("{name}_cpu_share"), percent / 100.0, format!("{cpu} %"));
             }
@@ -167,7 +168,7 @@ impl Run {
                 said.add(format!("{name}_latency_ns_max"), wait_ns(wait)?, wait.as_str());
             }
         }
-        let quick = phases().filter(|(_, (_, phase))| phase.rate == Rate::TooQuick);
+        let quick = phases().filter(|(_, (_, phase))| phase.rate == BonnieRate::TooQuick);
         let quick: Vec<&str> = quick.map(|(_, (name, _))| *name).collect();
         if !quick.is_empty() {
             let text = format!(
@@ -211,9 +212,9 @@ fn bytes(text: &str) -> Option<u64> {
 }
 
 /// One result a line, or a pair of tables with their line.
-fn parse(text: &str) -> Result<Vec<Said>, String> {
+fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     let mut all = Vec::new();
-    let mut open: Option<Table> = None;
+    let mut open: Option<BonnieTables> = None;
     let (mut tables, mut apart) = (0, 0);
     for line in text.split_inclusive('\n') {
         let is_whole = line.ends_with('\n');
@@ -236,7 +237,7 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
                 all.push(table.alone()?.said()?);
             }
             tables += 1;
-            open = Some(Table::new(version));
+            open = Some(BonnieTables::new(version));
         } else if let Some(table) = &mut open {
             table.line(line)?;
         } else if table::is_part(line) {

@@ -2,7 +2,7 @@
 //!
 //! Its MB are of 1000000 bytes.
 
-use super::{Form, Importer, Said, diskmark};
+use super::{Form, Importer, ToolResult, diskmark};
 
 /// See [`Importer`].
 pub const CRYSTALDISKMARK: Importer = Importer {
@@ -33,7 +33,7 @@ fn knows(text: &str) -> bool {
 }
 
 /// One result for each row.
-fn parse(text: &str) -> Result<Vec<Said>, String> {
+fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     const MB: [f64; 2] = [1e6, 1e6];
     if text.contains(diskmark::KDISKMARK) {
         return Err("it is KDiskMark's, whose MB are others".to_owned());

@@ -7,7 +7,7 @@
 
 use serde_json::Map;
 
-use super::{Form, Importer, Said};
+use super::{Form, Importer, ToolResult};
 use experiment::measurement::Note;
 
 /// See [`Importer`].
@@ -87,18 +87,18 @@ fn is_client(line: &str) -> bool {
     line.starts_with("Client ") && line.contains(" did ") && line.ends_with(" bytes")
 }
 
-/// A run that is read.
+/// A run of dbench that is being read.
 #[derive(Default)]
-struct Run {
-    said: Said,
+struct DbenchRun {
+    said: ToolResult,
     /// Whether the tables are of single clients now.
     per_client: bool,
 }
 
 /// One result for each closing line, which comes last and has its end.
-fn parse(text: &str) -> Result<Vec<Said>, String> {
+fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     let mut all = Vec::new();
-    let mut open: Option<Run> = None;
+    let mut open: Option<DbenchRun> = None;
     for line in text.split_inclusive('\n') {
         let (line, whole) = match line.strip_suffix('\n') {
             Some(line) => (line.trim(), true),
@@ -109,7 +109,10 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
                 return Err("a run of it has no closing line".to_owned());
             }
             let version = rest.split(' ').next().unwrap_or_default().to_owned();
-            open = Some(Run { said: Said { version, ..Said::default() }, per_client: false });
+            open = Some(DbenchRun {
+                said: ToolResult { version, ..ToolResult::default() },
+                per_client: false,
+            });
         } else if whole && is_closing(line) {
             let mut run = open.take().unwrap_or_default();
             closing(&mut run.said, line)?;
@@ -136,7 +139,7 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
 }
 
 /// A row of the table: name, count, mean and longest wait in ms.
-fn operation(said: &mut Said, line: &str) -> Result<(), String> {
+fn operation(said: &mut ToolResult, line: &str) -> Result<(), String> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [name, count, mean, max] = words.as_slice() else { return Ok(()) };
     let Some((_, ours)) = OPERATIONS.iter().find(|(theirs, _)| theirs == name) else {
@@ -169,7 +172,7 @@ const LAST_PLACE: f64 = 0.001;
 
 /// `Throughput 147.244 MB/sec (sync open)  2 clients  2 procs  max_latency=34.265 ms`; of 3 without
 /// clients and a wait.
-fn closing(said: &mut Said, line: &str) -> Result<(), String> {
+fn closing(said: &mut ToolResult, line: &str) -> Result<(), String> {
     let wrong = || format!("`{line}` is not its closing line");
     if line.contains("(NB=") {
         return Err(format!("`{line}` is of dbench 1 or 2, which is not read; run 3 to 5"));

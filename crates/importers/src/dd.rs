@@ -4,7 +4,7 @@
 //! bytes in BSD. Bytes and time stand beside it, and a rate that is not theirs is refused. dd says
 //! nothing of what it read and wrote, nor whether that was ever durable.
 
-use super::{Form, Importer, Said};
+use super::{Form, Importer, ToolResult};
 
 /// See [`Importer`].
 pub const DD: Importer = Importer {
@@ -23,14 +23,14 @@ pub const DD: Importer = Importer {
 };
 
 fn knows(text: &str) -> bool {
-    text.lines().any(|line| Line::of(line).is_some())
+    text.lines().any(|line| DdLine::of(line).is_some())
 }
 
 /// One result for each such line.
-fn parse(text: &str) -> Result<Vec<Said>, String> {
+fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     let mut all = Vec::new();
     for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
-        let Some(of) = Line::of(line) else { continue };
+        let Some(of) = DdLine::of(line) else { continue };
         all.push(of.said(line)?);
     }
     match all.is_empty() {
@@ -39,8 +39,8 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
     }
 }
 
-/// What such a line has.
-struct Line<'a> {
+/// The line in which dd says how much it copied, in how long, how fast.
+struct DdLine<'a> {
     bytes: f64,
     seconds: f64,
     rate: f64,
@@ -49,30 +49,30 @@ struct Line<'a> {
     printed: &'a str,
 }
 
-impl<'a> Line<'a> {
-    fn of(line: &'a str) -> Option<Line<'a>> {
+impl<'a> DdLine<'a> {
+    fn of(line: &'a str) -> Option<DdLine<'a>> {
         // `dd: ` and a prompt may stand before it.
         let line = line.trim().trim_start_matches("dd: ");
         let (bytes, rest) = line.split_once(' ')?;
         let bytes = bytes.parse::<u64>().ok()? as f64;
         let (_, rest) = rest.split_once([' ']).filter(|(word, _)| is_bytes(word))?;
         match rest.strip_prefix("transferred in ") {
-            Some(rest) => Line::of_bsd(bytes, rest),
-            None => Line::of_coreutils(bytes, rest),
+            Some(rest) => DdLine::of_bsd(bytes, rest),
+            None => DdLine::of_coreutils(bytes, rest),
         }
     }
 
     /// `0.45 secs (2330168888 bytes/sec)`.
-    fn of_bsd(bytes: f64, rest: &'a str) -> Option<Line<'a>> {
+    fn of_bsd(bytes: f64, rest: &'a str) -> Option<DdLine<'a>> {
         let (seconds, rest) = rest.split_once(" sec")?;
         let printed = rest.split_once('(')?.1.strip_suffix(')')?;
         let rate = printed.strip_suffix(" bytes/sec")?.parse().ok()?;
-        Some(Line { bytes, seconds: number(seconds)?, rate, step: 1.0, printed })
+        Some(DdLine { bytes, seconds: number(seconds)?, rate, step: 1.0, printed })
     }
 
     /// `(105 MB, 100 MiB) copied, 0.0523 s, 2.0 GB/s`, and of busybox `(1000.0MB) copied, 1.2
     /// seconds, 833.3MB/s`. Of what was less than a kB nothing stands in brackets.
-    fn of_coreutils(bytes: f64, rest: &'a str) -> Option<Line<'a>> {
+    fn of_coreutils(bytes: f64, rest: &'a str) -> Option<DdLine<'a>> {
         let rest = match rest.strip_prefix('(') {
             Some(rest) => rest.split_once(") ")?.1,
             None => rest,
@@ -85,16 +85,16 @@ impl<'a> Line<'a> {
             return None;
         }
         let (rate, step) = rate(printed, unit == "seconds")?;
-        Some(Line { bytes, seconds: number(seconds)?, rate, step, printed })
+        Some(DdLine { bytes, seconds: number(seconds)?, rate, step, printed })
     }
 
-    fn said(&self, line: &str) -> Result<Said, String> {
+    fn said(&self, line: &str) -> Result<ToolResult, String> {
         // What is shorter than its last place can tell has a rate of no use.
         let told = self.bytes / self.seconds;
         if (told - self.rate).abs() > 2.0 * self.step + 0.02 * told {
             return Err(format!("`{line}` has a rate that is not its bytes by its seconds"));
         }
-        let mut said = Said::default();
+        let mut said = ToolResult::default();
         said.add("throughput_bytes_per_s", self.rate, self.printed);
         Ok(said)
     }

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::Said;
+use super::ToolResult;
 
 /// How KDiskMark's heading begins.
 pub const KDISKMARK: &str = "KDiskMark (";
@@ -13,7 +13,7 @@ pub const KDISKMARK: &str = "KDiskMark (";
 /// Whether there is a row, of whatever version.
 pub fn rows_of(text: &str) -> bool {
     let section = Some(Section::Reads);
-    text.lines().any(|line| matches!(Row::of(line, section), Ok(Some(_))))
+    text.lines().any(|line| matches!(DiskMarkRow::of(line, section), Ok(Some(_))))
 }
 
 /// The rows of a text. `units` are how many bytes its MB may have, the likelier first; `version` is
@@ -25,7 +25,7 @@ pub fn rows(
     text: &str,
     units: [f64; 2],
     version: impl Fn(&str) -> Option<String>,
-) -> Result<Vec<Said>, String> {
+) -> Result<Vec<ToolResult>, String> {
     let mut all = Vec::new();
     let (mut known, mut section) = (String::new(), None);
     for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
@@ -37,7 +37,7 @@ pub fn rows(
         if line.starts_with('[') {
             section = Section::of(line);
         }
-        let Some(row) = Row::of(line, section)? else { continue };
+        let Some(row) = DiskMarkRow::of(line, section)? else { continue };
         let mut said = row.said(units)?;
         known.clone_into(&mut said.version);
         all.push(said);
@@ -78,8 +78,8 @@ impl Section {
     }
 }
 
-/// A row of a load.
-struct Row<'a> {
+/// A row of a load, of CrystalDiskMark or KDiskMark.
+struct DiskMarkRow<'a> {
     line: &'a str,
     title: String,
     is_random: bool,
@@ -92,24 +92,24 @@ struct Row<'a> {
     latency_us: Option<&'a str>,
 }
 
-impl<'a> Row<'a> {
+impl<'a> DiskMarkRow<'a> {
     /// A row, where a line begins as one and has a rate.
     ///
     /// # Errors
     /// When such a line cannot be understood: it is not left out.
-    fn of(line: &'a str, section: Option<Section>) -> Result<Option<Row<'a>>, String> {
+    fn of(line: &'a str, section: Option<Section>) -> Result<Option<DiskMarkRow<'a>>, String> {
         let line = unquoted(line);
         let begins = ["SEQ", "RND", "Sequential", "Random"];
         let is_one = line.split(' ').next().is_some_and(|word| begins.contains(&word));
         match is_one && line.contains("MB/s") {
             false => Ok(None),
-            true => Row::read(line, section)
+            true => DiskMarkRow::read(line, section)
                 .map(Some)
                 .ok_or_else(|| format!("`{line}` in its output is no row that is known")),
         }
     }
 
-    fn read(line: &'a str, section: Option<Section>) -> Option<Row<'a>> {
+    fn read(line: &'a str, section: Option<Section>) -> Option<DiskMarkRow<'a>> {
         let (head, rest) = line.rsplit_once(':')?;
         let (rate, rest) = rest.split_once(" MB/s")?;
         let (head, inner) = match head.trim().split_once('(') {
@@ -153,7 +153,7 @@ impl<'a> Row<'a> {
         let title = format!("{head} {} {way}", asked.replace(',', " "));
         let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
         let (iops, latency_us) = (between('[', " IOPS]"), between('<', " us>"));
-        Some(Row {
+        Some(DiskMarkRow {
             line,
             title,
             is_random,
@@ -167,7 +167,7 @@ impl<'a> Row<'a> {
         })
     }
 
-    fn said(&self, units: [f64; 2]) -> Result<Said, String> {
+    fn said(&self, units: [f64; 2]) -> Result<ToolResult, String> {
         let no_number = || format!("`{}` in its output has no number", self.line);
         let number =
             |text: &str| text.parse::<f64>().ok().filter(|it| it.is_finite() && *it >= 0.0);
@@ -187,7 +187,7 @@ impl<'a> Row<'a> {
             }
             _ => units[0],
         };
-        let mut said = Said { title: self.title.clone(), ..Said::default() };
+        let mut said = ToolResult { title: self.title.clone(), ..ToolResult::default() };
         said.settings = self.settings();
         said.add("throughput_bytes_per_s", rate * unit, format!("{} MB/s", self.rate));
         if let (Some(iops), Some(printed)) = (iops, self.iops) {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 
 use experiment::measurement::Note;
 
-use super::{Form, Importer, Said};
+use super::{Form, Importer, ToolResult};
 
 mod text;
 mod xml;
@@ -58,7 +58,7 @@ fn knows(text: &str) -> bool {
 }
 
 /// One result for each time span, in the order in which they stand there.
-fn parse(text: &str) -> Result<Vec<Said>, String> {
+fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     let mut all = Vec::new();
     let mut rest = text;
     while let Some((before, behind)) = rest.split_once(XML.0).filter(|_| xml::knows(rest)) {
@@ -145,7 +145,7 @@ impl Target {
 }
 
 /// What holds of all targets, and what is to be said of them.
-fn of_all(said: &mut Said, targets: &[Target], threads: u64, pool: bool) {
+fn of_all(said: &mut ToolResult, targets: &[Target], threads: u64, pool: bool) {
     if let Some((first, others)) = targets.split_first() {
         said.settings = first.settings(pool);
         for other in others.iter().map(|other| other.settings(pool)) {

@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{Form, Importer, Said, json};
+use super::{Form, Importer, ToolResult, json};
 
 mod phase;
 mod text;
@@ -68,7 +68,7 @@ fn knows(text: &str) -> bool {
 }
 
 /// Its results, in the order in which they stand there.
-fn parse(text: &str) -> Result<Vec<Said>, String> {
+fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     let mut all = documents(text)?;
     all.extend(text::parse(text, BEGINS)?);
     all.extend(csv::parse(text)?);
@@ -92,8 +92,8 @@ const PHASES: [(&str, char, &str, &str); 6] = [
 
 /// One result a run: its phases, each of which prints a line. A run is whole when it has all that
 /// its command line asks for. With each the number of its first line.
-fn documents(text: &str) -> Result<Vec<(usize, Said)>, String> {
-    let mut all: Vec<(usize, Said)> = Vec::new();
+fn documents(text: &str) -> Result<Vec<(usize, ToolResult)>, String> {
+    let mut all: Vec<(usize, ToolResult)> = Vec::new();
     let mut missing: Vec<&str> = Vec::new();
     let mut of = String::new();
     for (number, line) in text.split_inclusive('\n').enumerate() {
@@ -118,7 +118,7 @@ fn documents(text: &str) -> Result<Vec<(usize, Said)>, String> {
             if !missing.contains(name) {
                 return Err(format!("its command line does not ask for its phase {phase}"));
             }
-            all.push((number, Said::default()));
+            all.push((number, ToolResult::default()));
         }
         // The same phase of the next run is none of this one.
         if missing.first() != Some(name) || command != of {
@@ -168,7 +168,7 @@ fn number(value: &Json) -> Result<Option<(f64, &str)>, String> {
     Ok(Some((number, text)))
 }
 
-fn add(said: &mut Said, document: &Json, name: &str) -> Result<(), String> {
+fn add(said: &mut ToolResult, document: &Json, name: &str) -> Result<(), String> {
     said.version = told(document, "version").to_owned();
     let moves = document["last_done"]["bytes"].is_string();
     let way = if name == "open" { "read" } else { "write" };

@@ -6,7 +6,7 @@
 //! then on (`clat_ns`). Of a trial that reads and writes each direction has its own, as fio prints
 //! no sum of both, but for `mixed`, which is one where it was asked for (`unified_rw_reporting`).
 
-use super::{Form, Importer, Said};
+use super::{Form, Importer, ToolResult};
 
 mod printed;
 mod options;
@@ -67,7 +67,7 @@ fn knows(text: &str) -> bool {
 /// One result for each job, or for each group of jobs with `group_reporting`, in the order of each
 /// form. fio prints a run in several forms at once where it was asked to
 /// (`--output-format=normal,json`): that is one result.
-fn parse(text: &str) -> Result<Vec<Said>, String> {
+fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     let mut all = Vec::new();
     if documents::knows(text) {
         all = documents::parse(text)?;
@@ -78,7 +78,7 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
     if text::knows(text) {
         all = printed::join(all, text::parse(text)?)?;
     }
-    let mut all: Vec<Said> = all.into_iter().map(|printed| printed.said).collect();
+    let mut all: Vec<ToolResult> = all.into_iter().map(|printed| printed.said).collect();
     if log::knows(text) {
         all.extend(log::parse(text)?);
     }

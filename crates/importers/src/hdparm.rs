@@ -6,7 +6,7 @@
 //! It prints how a line begins before it measures. Of a device that is no ATA disk 9.58 says there
 //! that it did not answer, and what was measured stands in the next line.
 
-use super::{Form, Importer, Said};
+use super::{Form, Importer, ToolResult};
 
 /// See [`Importer`].
 pub const HDPARM: Importer = Importer {
@@ -37,7 +37,7 @@ fn knows(text: &str) -> bool {
 }
 
 /// One result for each line; a device and what was measured of it are its name.
-fn parse(text: &str) -> Result<Vec<Said>, String> {
+fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     let mut all = Vec::new();
     let mut device = String::new();
     let mut open: Option<String> = None;
@@ -65,7 +65,7 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
         let (_, printed) = rest.split_once('=').ok_or_else(no_rate)?;
         let printed = printed.trim();
         let rate = rate(printed).ok_or_else(no_rate)?;
-        let mut said = Said { title: device.clone(), ..Said::default() };
+        let mut said = ToolResult { title: device.clone(), ..ToolResult::default() };
         said.settings.insert("access".to_owned(), "read".into());
         if let Some(direct) = direct {
             said.settings.insert("direct".to_owned(), direct.into());

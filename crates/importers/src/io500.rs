@@ -5,14 +5,14 @@
 //! score is the root of bandwidth and operations, each the geometric mean of its phases (of IO500's
 //! own `calc_score`); until 2018 it was their product.
 
-use super::{Form, Importer, Said};
+use super::{Form, Importer, ToolResult};
 use experiment::measurement::Note;
 
 mod result;
 #[cfg(test)]
 mod tests;
 
-use result::Run;
+use result::Io500Run;
 
 /// See [`Importer`].
 pub const IO500: Importer = Importer {
@@ -61,9 +61,9 @@ fn knows(text: &str) -> bool {
 }
 
 /// One result a run. It is whole when its score is told.
-fn parse(text: &str) -> Result<Vec<Said>, String> {
-    let mut all: Vec<Said> = Vec::new();
-    let mut run: Option<Run> = None;
+fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
+    let mut all: Vec<ToolResult> = Vec::new();
+    let mut run: Option<Io500Run> = None;
     // The section of `result.txt`.
     let mut at = String::new();
     let mut tasks = None;
@@ -73,7 +73,7 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
             if let Some(before) = run.filter(|run| run.has_phases()) {
                 return Err(before.unfinished());
             }
-            run = Some(Run::of(version, tasks.take()));
+            run = Some(Io500Run::begin(version, tasks.take()));
             if let (Some(run), true) = (&mut run, line.ends_with("(extended)")) {
                 run.extended = true;
             }
@@ -104,7 +104,7 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
             }
             let is_last = run.as_mut().map(|run| run.key(&at, key, value)).transpose()?;
             if is_last == Some(true) {
-                all.extend(run.take().map(Run::finished).transpose()?);
+                all.extend(run.take().map(Io500Run::finished).transpose()?);
             }
         }
     }
@@ -116,7 +116,7 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
 }
 
 /// An extended run has a second score, of more phases.
-fn extended(all: &mut [Said]) {
+fn extended(all: &mut [ToolResult]) {
     let Some(said) = all.last_mut() else { return };
     if !said.notes.iter().any(|note| note.kind == "extended") {
         said.notes.push(extended_note());

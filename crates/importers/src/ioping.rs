@@ -5,7 +5,7 @@
 //! What it did with its pauses between them stands in the line that begins with `generated`, since
 //! 1.0. Sizes are of 1024 (`size_suffix`, also where 0.6 writes `mb`), counts of 1000.
 
-use super::{Form, Importer, Said};
+use super::{Form, Importer, ToolResult};
 
 mod raw;
 mod stats;
@@ -123,7 +123,7 @@ impl Requests {
 }
 
 /// One result for each block of statistics.
-fn parse(text: &str) -> Result<Vec<Said>, String> {
+fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     if is_json(text) {
         return Err(OF_JSON.to_owned());
     }

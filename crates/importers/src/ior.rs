@@ -4,7 +4,7 @@
 //! and the lowest. One run may have several tests (`-f SCRIPT`): each is a result. The columns are
 //! those of IOR's own `PrintLongSummaryOneOperation`, and of `SummarizeResults` in 2.10.
 
-use super::{Form, Importer, Said};
+use super::{Form, Importer, ToolResult};
 
 mod csv;
 mod json;
@@ -62,7 +62,7 @@ fn knows(text: &str) -> bool {
 }
 
 /// Of several forms in one file, the text first: a log has one of them.
-fn parse(text: &str) -> Result<Vec<Said>, String> {
+fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     let mut all = text::parse(text)?;
     all.extend(csv::parse(text)?);
     if json::knows(text) {

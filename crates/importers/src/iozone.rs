@@ -6,14 +6,14 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{Form, Importer, Said};
+use super::{Form, Importer, ToolResult};
 use experiment::measurement::Note;
 
 mod report;
 mod table;
 mod threads;
 
-use table::Table;
+use table::IozoneTable;
 use threads::Group;
 
 /// See [`Importer`].
@@ -73,47 +73,47 @@ fn knows(text: &str) -> bool {
         })
 }
 
-/// What a number of the output is of.
+/// What a number of iozone's output is of.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Unit {
+enum IozoneUnit {
     Kibibytes,
     Operations,
     Microseconds,
 }
 
-impl Unit {
+impl IozoneUnit {
     /// Of a line that says it.
-    fn of(line: &str) -> Option<Result<Unit, String>> {
+    fn of(line: &str) -> Option<Result<IozoneUnit, String>> {
         if line.starts_with("OPS Mode.") {
-            return Some(Ok(Unit::Operations));
+            return Some(Ok(IozoneUnit::Operations));
         }
         if line.starts_with("Microseconds/op Mode.") {
-            return Some(Ok(Unit::Microseconds));
+            return Some(Ok(IozoneUnit::Microseconds));
         }
         match line.strip_prefix("Output is in ")? {
             // How iozone calls KiB/s, now and before.
-            "kBytes/sec" | "Kbytes/sec" => Some(Ok(Unit::Kibibytes)),
+            "kBytes/sec" | "Kbytes/sec" => Some(Ok(IozoneUnit::Kibibytes)),
             _ => Some(Err("its output is not in kBytes/sec".to_owned())),
         }
     }
 
     /// Adds the figure of a way, such as `read`, which is absent where it is zero.
-    fn add(self, said: &mut Said, way: &str, value: f64, printed: &str) {
+    fn add(self, said: &mut ToolResult, way: &str, value: f64, printed: &str) {
         if value <= 0.0 {
             let text = format!("iozone printed 0 for {}: no measurement.", way.replace('_', " "));
             said.notes.push(Note::new("no-rate", text));
             return;
         }
         match self {
-            Unit::Kibibytes => said.add(
+            IozoneUnit::Kibibytes => said.add(
                 format!("{way}_throughput_bytes_per_s"),
                 value * KIB as f64,
                 format!("{printed} kBytes/sec"),
             ),
-            Unit::Operations => {
+            IozoneUnit::Operations => {
                 said.add(format!("{way}_iops"), value, format!("{printed} ops/sec"));
             }
-            Unit::Microseconds => said.add(
+            IozoneUnit::Microseconds => said.add(
                 format!("{way}_latency_ns_mean"),
                 value * 1000.0,
                 format!("{printed} microseconds/op"),
@@ -122,23 +122,23 @@ impl Unit {
     }
 }
 
-/// A run that has begun, or of which the last line was read.
+/// A run of iozone that has begun, or of which the last line was read.
 #[derive(Default)]
-struct Run {
+struct IozoneRun {
     version: String,
-    unit: Option<Unit>,
+    unit: Option<IozoneUnit>,
     direct: bool,
     /// Sizes of files and of records in KiB, where they were asked for one by one.
     files: Vec<String>,
     records: Vec<String>,
-    table: Option<Table>,
+    table: Option<IozoneTable>,
     groups: Vec<Group>,
 }
 
-impl Run {
+impl IozoneRun {
     /// Whether a line is the first that is known of a run without its head.
     fn begins(line: &str) -> bool {
-        Unit::of(line).is_some()
+        IozoneUnit::of(line).is_some()
             || table::is_head(line)
             || line.starts_with(threads::TEST)
             || line.starts_with(threads::CHILDREN)
@@ -148,7 +148,7 @@ impl Run {
     fn line(&mut self, line: &str, bare: &str) -> Result<(), String> {
         if let Some(rest) = bare.strip_prefix("Version $Revision: ") {
             self.version = rest.trim_end_matches(" $").to_owned();
-        } else if let Some(unit) = Unit::of(bare) {
+        } else if let Some(unit) = IozoneUnit::of(bare) {
             let unit = unit?;
             if self.unit.is_some_and(|before| before != unit) {
                 return Err("it says two units of its output".to_owned());
@@ -164,7 +164,7 @@ impl Run {
             if self.table.is_some() {
                 return Err("a run of it has two tables".to_owned());
             }
-            self.table = Some(Table::of(line, bare, &self.version)?);
+            self.table = Some(IozoneTable::from_head(line, bare, &self.version)?);
         } else if let Some(table) = &mut self.table {
             if !bare.is_empty() {
                 let unit = self.unit.ok_or_else(|| {
@@ -175,7 +175,7 @@ impl Run {
                 table.line(line, unit, &self.version)?;
             }
         } else if bare.starts_with(threads::TEST) {
-            self.groups.push(Group::of(bare)?);
+            self.groups.push(Group::from_heading(bare)?);
         } else if let Some(group) = self.groups.last_mut() {
             if group.is_over(bare) {
                 let mut next = Group::default();
@@ -191,7 +191,7 @@ impl Run {
     }
 
     /// Its results, where nothing in it contradicts another.
-    fn results(&self) -> Result<Vec<Said>, String> {
+    fn results(&self) -> Result<Vec<ToolResult>, String> {
         let mut all = Vec::new();
         for row in self.table.iter().flat_map(|table| &table.printed) {
             let has = |all: &[String], one: &String| all.is_empty() || all.contains(one);
@@ -225,10 +225,10 @@ fn asked<'a>(line: &'a str, begin: &str) -> Option<&'a str> {
 
 /// One result a row, or one for each number of processes. A run is whole when it says that it is
 /// complete.
-fn parse(text: &str) -> Result<Vec<Said>, String> {
+fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     let mut all = Vec::new();
-    let mut open: Option<Run> = None;
-    let mut closed: Option<Run> = None;
+    let mut open: Option<IozoneRun> = None;
+    let mut closed: Option<IozoneRun> = None;
     let mut report = report::Report::default();
     for line in text.split_inclusive('\n') {
         let Some(line) = line.strip_suffix('\n').map(str::trim_end) else { continue };
@@ -237,7 +237,7 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
             if open.is_some() {
                 return Err("a run of it is not complete".to_owned());
             }
-            (open, report) = (Some(Run::default()), report::Report::default());
+            (open, report) = (Some(IozoneRun::default()), report::Report::default());
         } else if bare == COMPLETE {
             if let Some(run) = open.take() {
                 all.extend(run.results()?);
@@ -246,8 +246,8 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
         } else if let Some(run) = &mut open {
             report.of_processes(&bare, &run.groups)?;
             run.line(line, &bare)?;
-        } else if Run::begins(&bare) {
-            let mut run = Run::default();
+        } else if IozoneRun::begins(&bare) {
+            let mut run = IozoneRun::default();
             run.line(line, &bare)?;
             (open, report) = (Some(run), report::Report::default());
         } else {

@@ -4,7 +4,7 @@
 //! of datagrams the server tells its client (`Server Report:`). A run in both directions (`-d`,
 //! `-r`, `--full-duplex`) is two results, of what was sent and of what was received.
 
-use super::{Form, Importer, Said};
+use super::{Form, Importer, ToolResult};
 
 mod row;
 mod text;
@@ -67,7 +67,7 @@ fn knows(text: &str) -> bool {
 }
 
 /// One result for each way that data went in a run.
-fn parse(text: &str) -> Result<Vec<Said>, String> {
+fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     match (text::knows(text), csv::knows(text)) {
         (true, true) => {
             Err("it has runs as text and runs in CSV; bring them one by one".to_owned())
@@ -86,11 +86,11 @@ fn is_one_second(seconds: f64) -> bool {
     (0.9..1.1).contains(&seconds)
 }
 
-/// From when to when a row is, and how many bytes were moved in that time.
-type Span = (f64, f64, f64);
+/// When a row begins and ends, in s, and how many bytes were moved in that time.
+type TimedBytes = (f64, f64, f64);
 
 /// The row of a whole run: the one that there is, or the last, which begins where the first did.
-fn whole<T: PartialEq>(rows: &[T], span: impl Fn(&T) -> Span) -> Result<&T, String> {
+fn whole<T: PartialEq>(rows: &[T], span: impl Fn(&T) -> TimedBytes) -> Result<&T, String> {
     const NONE: &str = "it has intervals and no row of the whole run: it was cut short or stopped";
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
         return Err("a connection of it has no row: it was cut short or stopped".to_owned());

@@ -6,8 +6,8 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{Form, Importer, Said, json};
-use directions::Way;
+use super::{Form, Importer, ToolResult, json};
+use directions::Iperf3Direction;
 
 mod directions;
 pub mod row;
@@ -101,7 +101,7 @@ fn is_json(text: &str) -> bool {
 }
 
 /// One result for each run: a document of it (`-J`), its events (`--json-stream`), or its text.
-fn parse(text: &str) -> Result<Vec<Said>, String> {
+fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     let text = &*text::without_server_output(text);
     match (is_json(text), text::knows(text)) {
         (_, false) => documents(&directions::told_apart(text)),
@@ -114,7 +114,7 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
     }
 }
 
-fn documents(text: &str) -> Result<Vec<Said>, String> {
+fn documents(text: &str) -> Result<Vec<ToolResult>, String> {
     let mut all = Vec::new();
     // What the last event told of its start.
     let mut open: Option<Json> = None;
@@ -196,7 +196,7 @@ fn title(both: bool, from_server: bool, by_server: bool) -> &'static str {
     }
 }
 
-fn result(document: &Json) -> Result<Said, String> {
+fn result(document: &Json) -> Result<ToolResult, String> {
     if let Some(error) = document.get("error") {
         return Err(failed(error.as_str().unwrap_or(NO_REASON)));
     }
@@ -212,8 +212,9 @@ fn result(document: &Json) -> Result<Said, String> {
     };
     let from_server = flag("reverse");
     let title = title(both, from_server, by_server).to_owned();
-    let mut said = Said { version, title, settings: settings(document), ..Said::default() };
-    let way = |server_sends: bool, before, after| Way {
+    let mut said =
+        ToolResult { version, title, settings: settings(document), ..ToolResult::default() };
+    let way = |server_sends: bool, before, after| Iperf3Direction {
         document,
         before,
         after,

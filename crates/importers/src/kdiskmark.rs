@@ -4,7 +4,7 @@
 //! all versions that are known (1.6 to 3.2): 542.516 MB/s at 529.8 IOPS of 1 MiB. The IOPS of each
 //! row tell which it is.
 
-use super::{Form, Importer, Said, diskmark};
+use super::{Form, Importer, ToolResult, diskmark};
 
 /// See [`Importer`].
 pub const KDISKMARK: Importer = Importer {
@@ -27,7 +27,7 @@ fn knows(text: &str) -> bool {
 }
 
 /// One result for each row.
-fn parse(text: &str) -> Result<Vec<Said>, String> {
+fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     if !text.contains(diskmark::KDISKMARK) {
         return Err("there is no heading of KDiskMark's in it".to_owned());
     }

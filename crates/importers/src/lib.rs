@@ -64,7 +64,7 @@ pub struct Importer {
     /// What a text must have to be known as its output, in words that follow "it has no".
     pub mark: &'static str,
     /// What it printed, a result of it each; why it cannot be understood.
-    pub parse: fn(&str) -> Result<Vec<Said>, String>,
+    pub parse: fn(&str) -> Result<Vec<ToolResult>, String>,
     /// Whether a text, of whatever origin, looks like what it prints.
     pub knows: fn(&str) -> bool,
 }
@@ -147,7 +147,7 @@ impl Importer {
     ///
     /// # Errors
     /// Why it cannot be understood.
-    pub fn read(&self, text: &str) -> Result<Vec<Said>, String> {
+    pub fn read(&self, text: &str) -> Result<Vec<ToolResult>, String> {
         let results = (self.parse)(text)?;
         for said in &results {
             let mut known: BTreeSet<&str> = BTreeSet::new();
@@ -168,7 +168,7 @@ impl Importer {
 
 /// One result that a tool printed.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Said {
+pub struct ToolResult {
     /// The tool's version, as it printed it; empty where it does not.
     pub version: String,
     /// What it calls this result, where it has a name for it.
@@ -185,7 +185,7 @@ pub struct Said {
     pub notes: Vec<Note>,
 }
 
-impl Said {
+impl ToolResult {
     /// Adds a figure in the unit of its name; one that is not finite is none.
     fn add(&mut self, name: impl Into<String>, value: f64, printed: impl Into<String>) {
         if value.is_finite() {
@@ -198,7 +198,7 @@ impl Said {
     pub fn reported(self, tool: &str, place: String, says: String) -> Reported {
         let by = format!("{tool} {}", self.version).trim().to_owned();
         let way = ReportedPath::Untold;
-        let Said { figures, series, histograms, .. } = self;
+        let ToolResult { figures, series, histograms, .. } = self;
         Reported { by, place, says, configuration: None, way, figures, series, histograms }
     }
 }

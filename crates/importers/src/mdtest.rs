@@ -3,7 +3,7 @@
 //! Rates are operations per second; of several iterations mdtest gives the mean, the highest and
 //! the lowest. With `-f` one run has a summary for each number of tasks: each is a result.
 
-use super::{Form, Importer, Said};
+use super::{Form, Importer, ToolResult};
 use experiment::measurement::Note;
 
 /// See [`Importer`].
@@ -53,9 +53,9 @@ const ROWS: [(&str, &str); 12] = [
 ];
 
 /// One result a summary of rates. A run is whole when it says when it finished.
-fn parse(text: &str) -> Result<Vec<Said>, String> {
+fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     let mut all = Vec::new();
-    let mut run: Option<Run> = None;
+    let mut run: Option<MdtestRun> = None;
     for line in text.split_inclusive('\n') {
         let Some(line) = line.strip_suffix('\n').map(str::trim) else { continue };
         if let Some((version, rest)) = launched(line) {
@@ -63,7 +63,7 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
                 return Err(before.unfinished("a run of it does not say that it finished"));
             }
             let launched = rest.split(' ').next().and_then(|word| word.parse::<u64>().ok());
-            run = Some(Run { version: version.to_owned(), launched, ..Run::default() });
+            run = Some(MdtestRun { version: version.to_owned(), launched, ..MdtestRun::default() });
         } else if line.starts_with("-- finished at ") {
             if let Some(run) = run.take() {
                 all.extend(run.finished()?);
@@ -79,19 +79,19 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
     }
 }
 
-/// A run that has begun.
+/// A run of mdtest that has begun.
 #[derive(Default)]
-struct Run {
+struct MdtestRun {
     version: String,
     /// How many tasks there are; with `-f` not all of them take part.
     launched: Option<u64>,
     of_some: bool,
     /// Of the summary that follows: `2 tasks, 200 files`.
     tasks: Option<u64>,
-    table: Table,
+    table: MdtestTable,
     /// Whether the rates of each rank stand before those of all.
     ranks: bool,
-    results: Vec<Said>,
+    results: Vec<ToolResult>,
     /// The first error that it stopped at.
     error: Option<String>,
     notes: Vec<Note>,
@@ -99,7 +99,7 @@ struct Run {
 
 /// Which table of a summary the lines are of.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Table {
+enum MdtestTable {
     #[default]
     None,
     Rates,
@@ -107,20 +107,20 @@ enum Table {
     Times,
 }
 
-impl Run {
+impl MdtestRun {
     fn line(&mut self, line: &str) -> Result<(), String> {
         if let Some(title) = line.strip_prefix("SUMMARY") {
             self.table = begins(title)?;
-            if self.table == Table::Rates {
+            if self.table == MdtestTable::Rates {
                 self.begin();
             }
         } else if let Some(tasks) = tasks(line) {
             self.tasks = Some(tasks);
-            self.table = Table::None;
+            self.table = MdtestTable::None;
         } else if line.starts_with("Command line used:") {
             self.of_some = line.split_whitespace().any(|it| it.trim_matches(['\'', '"']) == "-f");
         } else if line.starts_with("Per process result") {
-            self.table = Table::None;
+            self.table = MdtestTable::None;
         } else if line.starts_with("Operation ") {
             self.ranks = line.contains("per Rank:");
         } else if line.starts_with("ERROR: verifying the data") {
@@ -128,7 +128,7 @@ impl Run {
             self.notes.push(Note::new("wrong-data", text));
         } else if self.error.is_none() && is_error(line) {
             self.error = Some(shortened(line));
-        } else if let (Table::Rates, Some(said)) = (self.table, self.results.last_mut()) {
+        } else if let (MdtestTable::Rates, Some(said)) = (self.table, self.results.last_mut()) {
             row(said, line, self.ranks)?;
         }
         Ok(())
@@ -144,10 +144,10 @@ impl Run {
         let streams = tasks.or(self.launched.filter(|_| !self.of_some));
         let streams = streams.map(|tasks| ("streams".to_owned(), tasks.into()));
         let (version, settings) = (self.version.clone(), streams.into_iter().collect());
-        self.results.push(Said { version, settings, ..Said::default() });
+        self.results.push(ToolResult { version, settings, ..ToolResult::default() });
     }
 
-    fn finished(self) -> Result<Vec<Said>, String> {
+    fn finished(self) -> Result<Vec<ToolResult>, String> {
         if self.results.iter().any(|said| said.figures.is_empty()) {
             return Err("a summary of it has no rate".to_owned());
         }
@@ -161,7 +161,7 @@ impl Run {
         }
         match (results.is_empty(), self.table) {
             (false, _) => Ok(results),
-            (true, Table::Times) => {
+            (true, MdtestTable::Times) => {
                 Err("a run of it has times alone; run mdtest without -Z".to_owned())
             }
             (true, _) => Err("a run of it has no summary".to_owned()),
@@ -195,12 +195,12 @@ fn tasks(line: &str) -> Option<u64> {
 
 /// What follows `SUMMARY`: ` rate (in ops/sec): (of 2 iterations)`, up to 4.0 ` rate: (of ...`, and
 /// `: (of ...` before there were times.
-fn begins(title: &str) -> Result<Table, String> {
+fn begins(title: &str) -> Result<MdtestTable, String> {
     let what = title.split(['(', ':']).next().unwrap_or_default().trim();
     let unit = title.split_once("(in ").and_then(|(_, rest)| rest.split(')').next());
     match (what, unit) {
-        ("" | "rate", None | Some("ops/sec")) => Ok(Table::Rates),
-        ("time", _) => Ok(Table::Times),
+        ("" | "rate", None | Some("ops/sec")) => Ok(MdtestTable::Rates),
+        ("time", _) => Ok(MdtestTable::Times),
         _ => Err(format!("its summary is of something else: SUMMARY{title}")),
     }
 }
@@ -210,7 +210,7 @@ fn launched(line: &str) -> Option<(&str, &str)> {
     line.strip_prefix("mdtest-")?.split_once(" was launched with ")
 }
 
-fn row(said: &mut Said, line: &str, ranks: bool) -> Result<(), String> {
+fn row(said: &mut ToolResult, line: &str, ranks: bool) -> Result<(), String> {
     let found = ROWS.iter().find_map(|(theirs, ours)| Some((line.strip_prefix(theirs)?, *ours)));
     let wrong = || format!("`{line}` is no row of its summary");
     let Some((rest, name)) = found else {
@@ -263,7 +263,7 @@ mod tests {
     const SOME: &str = include_str!("../../../tests/fixtures/tools/mdtest-1.9.3-one-and-two.txt");
     const RANKS: &str = include_str!("../../../tests/fixtures/tools/mdtest-4.1.0-ranks.txt");
 
-    fn titles(all: &[Said]) -> Vec<&str> {
+    fn titles(all: &[ToolResult]) -> Vec<&str> {
         all.iter().map(|said| said.title.as_str()).collect()
     }
 

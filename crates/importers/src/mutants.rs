@@ -9,7 +9,7 @@ use super::{Figure, as_printed, knowing};
 use base::stats::testing::long;
 
 /// A figure by its name, and its bits.
-type Told = (String, u64);
+type FigureBits = (String, u64);
 
 /// The figures of each result, as an import of this text would keep them; `None` where it is
 /// refused.
@@ -24,7 +24,7 @@ fn printed(text: &str) -> Option<Vec<Vec<Figure>>> {
 }
 
 /// All of them, as names and bits.
-fn told(text: &[u8]) -> Option<BTreeSet<Told>> {
+fn told(text: &[u8]) -> Option<BTreeSet<FigureBits>> {
     let all = printed(&String::from_utf8_lossy(text))?;
     let one = |figure: Figure| {
         assert!(figure.value.is_finite() && figure.value >= 0.0, "{figure:?}");
@@ -41,7 +41,7 @@ fn of_one_run() -> impl Iterator<Item = (String, String)> {
 }
 
 /// What stands in the mutant and not in the whole text.
-fn others(whole: &BTreeSet<Told>, mutant: &BTreeSet<Told>) -> Vec<String> {
+fn others(whole: &BTreeSet<FigureBits>, mutant: &BTreeSet<FigureBits>) -> Vec<String> {
     mutant
         .difference(whole)
         .map(|(name, bits)| format!("{name} = {}", f64::from_bits(*bits)))

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use experiment::measurement::Note;
 
-use super::{Form, Importer, Said};
+use super::{Form, Importer, ToolResult};
 
 /// See [`Importer`].
 pub const PGBENCH: Importer = Importer {
@@ -86,8 +86,8 @@ fn rate(line: &str) -> Option<(&str, Option<Of>)> {
 }
 
 /// One result for each run, and one for each of several scripts of its.
-fn parse(text: &str) -> Result<Vec<Said>, String> {
-    let mut read = Read::default();
+fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
+    let mut read = PgbenchParser::default();
     for line in text.split_inclusive('\n') {
         let Some(line) = line.strip_suffix('\n') else { continue };
         read.line(line.trim(), line.starts_with([' ', '\t']))?;
@@ -95,14 +95,14 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
     read.end()
 }
 
-/// What was read so far.
+/// What was read so far of a text of pgbench.
 #[derive(Default)]
-struct Read {
-    all: Vec<Said>,
+struct PgbenchParser {
+    all: Vec<ToolResult>,
     version: String,
-    run: Option<Run>,
+    run: Option<PgbenchRun>,
     /// A script of the last run, and how many transactions that had.
-    script: Option<(Said, f64)>,
+    script: Option<(ToolResult, f64)>,
     /// Where the result of the last run is, of which scripts may follow.
     last: Option<usize>,
     scripts: BTreeSet<String>,
@@ -116,10 +116,10 @@ struct Read {
     has_stray: bool,
 }
 
-/// A run that has begun.
+/// A run of pgbench that has begun.
 #[derive(Default)]
-struct Run {
-    said: Said,
+struct PgbenchRun {
+    said: ToolResult,
     clients: Option<f64>,
     /// Mean latency in s.
     latency: Option<f64>,
@@ -130,7 +130,7 @@ struct Run {
     reconnects: bool,
 }
 
-impl Read {
+impl PgbenchParser {
     fn line(&mut self, line: &str, is_indented: bool) -> Result<(), String> {
         if is_indented && self.is_behind && is_row(line) {
             return Err(format!("`{line}` is of its statements and stands apart from them"));
@@ -147,9 +147,9 @@ impl Read {
             self.between()?;
             self.is_behind = false;
             let (version, title) = (std::mem::take(&mut self.version), script.to_owned());
-            let said = Said { version, title, ..Said::default() };
+            let said = ToolResult { version, title, ..ToolResult::default() };
             let reconnects = std::mem::take(&mut self.reconnects);
-            self.run = Some(Run { said, reconnects, ..Run::default() });
+            self.run = Some(PgbenchRun { said, reconnects, ..PgbenchRun::default() });
             self.last = None;
         } else if let Some(run) = &mut self.run {
             if run.line(line)? {
@@ -203,7 +203,11 @@ impl Read {
             if !self.scripts.insert(script.to_owned()) {
                 return Err(format!("its SQL script {script} stands there twice"));
             }
-            let said = Said { version, title: format!("SQL script {script}"), ..Said::default() };
+            let said = ToolResult {
+                version,
+                title: format!("SQL script {script}"),
+                ..ToolResult::default()
+            };
             self.script = Some((said, of_all));
         } else if let Some((said, of_all)) = &mut self.script
             && let Some(line) = line.strip_prefix("- ")
@@ -217,7 +221,7 @@ impl Read {
         Ok(())
     }
 
-    fn end(mut self) -> Result<Vec<Said>, String> {
+    fn end(mut self) -> Result<Vec<ToolResult>, String> {
         if self.run.is_some() {
             return Err("it was cut short: a run of it has no tps line".to_owned());
         }
@@ -234,11 +238,11 @@ impl Read {
     }
 }
 
-fn figure(said: &Said, name: &str) -> Option<f64> {
+fn figure(said: &ToolResult, name: &str) -> Option<f64> {
     said.figures.iter().find(|figure| figure.name == name).map(|figure| figure.value)
 }
 
-impl Run {
+impl PgbenchRun {
     /// A line of it; whether it was the last, as the last rate is.
     fn line(&mut self, line: &str) -> Result<bool, String> {
         let Some((word, of)) = rate(line) else { return self.sum(line).map(|()| false) };
@@ -376,7 +380,7 @@ fn is_row(line: &str) -> bool {
 }
 
 /// `0.611           0  BEGIN;`, a result of its own.
-fn statement(line: &str, columns: usize, version: String) -> Result<Said, String> {
+fn statement(line: &str, columns: usize, version: String) -> Result<ToolResult, String> {
     let mut rest = line;
     let mut first = None;
     for _ in 0..=columns {
@@ -386,7 +390,7 @@ fn statement(line: &str, columns: usize, version: String) -> Result<Said, String
         rest = behind.trim_start();
     }
     let title = format!("statement {rest}");
-    let mut said = Said { version, title, ..Said::default() };
+    let mut said = ToolResult { version, title, ..ToolResult::default() };
     if let Some((value, word)) = first {
         said.add("statement_latency_ns_mean", value * 1e6, format!("{word} ms"));
     }
@@ -417,7 +421,7 @@ const LINES: [(&str, &str, f64, &str); 13] = [
     ("number of deadlock failures: ", "deadlock_failures", 1.0, ""),
 ];
 
-fn sum(said: &mut Said, line: &str) -> Result<(), String> {
+fn sum(said: &mut ToolResult, line: &str) -> Result<(), String> {
     let found = LINES.iter().find_map(|(begin, name, factor, unit)| {
         Some((line.strip_prefix(begin)?, *name, *factor, *unit))
     });
@@ -429,7 +433,7 @@ fn sum(said: &mut Said, line: &str) -> Result<(), String> {
 
 /// A line of a script, `388 transactions (26.7% of total, tps = 193.221318)`, which since 17 is
 /// two; whether it was the last, as the deviation of its latency is.
-fn of_script(said: &mut Said, line: &str, of_all: f64) -> Result<bool, String> {
+fn of_script(said: &mut ToolResult, line: &str, of_all: f64) -> Result<bool, String> {
     let odd = || format!("`{line}` of a script makes no sense");
     let done = if let Some((done, rest)) = line.split_once(" transactions (") {
         let rate = rest.split_once("tps = ").and_then(|(_, rest)| rest.strip_suffix(')'));

@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json};
 
 use experiment::measurement::Note;
 
-use super::{Form, Importer, Said};
+use super::{Form, Importer, ToolResult};
 
 /// See [`Importer`].
 pub const PHORONIX: Importer = Importer {
@@ -51,7 +51,7 @@ fn knows(text: &str) -> bool {
 const NODES: u32 = 4_000_000;
 
 /// One result for each entry of each document, in their order.
-fn parse(text: &str) -> Result<Vec<Said>, String> {
+fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     let mut all = Vec::new();
     let mut rest = text;
     while let Some(begin) = rest.find(BEGIN) {
@@ -72,11 +72,11 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
     }
 }
 
-/// What was read of one document.
+/// What was read of one document of the Phoronix Test Suite.
 #[derive(Default)]
-struct Read {
+struct PhoronixParser {
     version: String,
-    all: Vec<Said>,
+    all: Vec<ToolResult>,
     /// What is told of what is no figure: of which test in which unit, and how often.
     left_out: BTreeMap<String, usize>,
     failed: Vec<String>,
@@ -84,12 +84,12 @@ struct Read {
     known: BTreeSet<[String; 5]>,
 }
 
-fn document(text: &str) -> Result<Vec<Said>, String> {
+fn document(text: &str) -> Result<Vec<ToolResult>, String> {
     let options = ParsingOptions { nodes_limit: NODES, ..ParsingOptions::default() };
     let tree = Document::parse_with_options(text, options)
         .map_err(|error| format!("its XML is broken: {error}"))?;
     let root = tree.root_element();
-    let mut read = Read::default();
+    let mut read = PhoronixParser::default();
     if let Some(generated) = children(root, "Generated").next() {
         let client = word(generated, "TestClient")?.unwrap_or_default();
         let version = client.strip_prefix("Phoronix Test Suite v").unwrap_or_default();
@@ -101,7 +101,7 @@ fn document(text: &str) -> Result<Vec<Said>, String> {
     read.end()
 }
 
-impl Read {
+impl PhoronixParser {
     fn result(&mut self, result: Node<'_, '_>) -> Result<(), String> {
         let of = Test::of(result)?;
         let data = children(result, "Data");
@@ -136,7 +136,7 @@ impl Read {
     }
 
     /// All results; what was left out is told with the first.
-    fn end(mut self) -> Result<Vec<Said>, String> {
+    fn end(mut self) -> Result<Vec<ToolResult>, String> {
         let many = |(of, many): (&String, &usize)| match many {
             1 => of.clone(),
             many => format!("{of} ({many} times)"),
@@ -238,7 +238,7 @@ impl<'a> Test<'a> {
     }
 
     /// What its figure is called, and what makes our unit of it; `None` of what is not read.
-    fn unit(&self) -> Result<Option<Unit>, String> {
+    fn unit(&self) -> Result<Option<PhoronixUnit>, String> {
         let found = TESTS.iter().find(|it| it.0 == self.test && it.1 == self.scale);
         let Some(&(_, _, name, factor)) = found else { return Ok(None) };
         // A graph of lines has many values in one entry.
@@ -258,7 +258,7 @@ impl<'a> Test<'a> {
         let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or_default());
         let version = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
         let is_old = self.test == "fio" && version < (1, 11);
-        Ok((!is_old).then_some(Unit { name, factor }))
+        Ok((!is_old).then_some(PhoronixUnit { name, factor }))
     }
 
     /// # Errors
@@ -284,7 +284,7 @@ impl<'a> Test<'a> {
         Ok(Runs { mean, lowest, highest, many: raw.len() })
     }
 
-    fn said(&self, version: &str, system: &str, unit: Unit, runs: &Runs<'_>) -> Said {
+    fn said(&self, version: &str, system: &str, unit: PhoronixUnit, runs: &Runs<'_>) -> ToolResult {
         let name = format!("{} {}", self.title, self.app);
         let title = match self.description {
             "" => format!("{} ({system})", name.trim()),
@@ -292,7 +292,7 @@ impl<'a> Test<'a> {
         };
         let version = version.to_owned();
         let settings = if self.test == "fio" { settings(self.description) } else { Map::new() };
-        let mut said = Said { version, title, settings, ..Said::default() };
+        let mut said = ToolResult { version, title, settings, ..ToolResult::default() };
         let mut add = |name: String, (number, printed): (f64, &str)| {
             said.add(name, number * unit.factor, format!("{printed} {}", self.scale));
         };
@@ -305,9 +305,9 @@ impl<'a> Test<'a> {
     }
 }
 
-/// What a value is of.
+/// The unit of a value, in our word for it, and how many of ours one of theirs is.
 #[derive(Clone, Copy)]
-struct Unit {
+struct PhoronixUnit {
     name: &'static str,
     factor: f64,
 }

@@ -7,13 +7,13 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{Form, Importer, Said};
+use super::{Form, Importer, ToolResult};
 
 mod lines;
 mod run;
 
 use lines::{bytes, number};
-use run::Run;
+use run::SysbenchRun;
 
 /// See [`Importer`].
 pub const SYSBENCH: Importer = Importer {
@@ -89,9 +89,9 @@ fn is_read(version: &str) -> bool {
 }
 
 /// One result for each run and each `prepare` that says how fast it was.
-fn parse(text: &str) -> Result<Vec<Said>, String> {
+fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     let mut all = Vec::new();
-    let mut run: Option<Run> = None;
+    let mut run: Option<SysbenchRun> = None;
     let mut known = String::new();
     let mut failed = None;
     for line in text.split_inclusive('\n') {
@@ -109,10 +109,10 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
             }
             version.clone_into(&mut known);
         } else if line == BEGIN {
-            run = Some(Run::new(std::mem::take(&mut known)));
+            run = Some(SysbenchRun::new(std::mem::take(&mut known)));
         } else if let Some(open) = &mut run {
             if open.line(line)? {
-                all.extend(run.take().map(Run::said).transpose()?);
+                all.extend(run.take().map(SysbenchRun::said).transpose()?);
             }
         } else if let Some(why) = line.strip_prefix("FATAL: ") {
             failed = Some(why.to_owned());
@@ -131,7 +131,7 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
 }
 
 /// `16777216 bytes written in 0.02 seconds (902.44 MiB/sec).`
-fn prepared(line: &str, version: &str) -> Result<Option<Said>, String> {
+fn prepared(line: &str, version: &str) -> Result<Option<ToolResult>, String> {
     let Some((bytes, rest)) = line.split_once(" bytes written in ") else { return Ok(None) };
     let Some((seconds, rest)) = rest.split_once(" seconds (") else { return Ok(None) };
     let unit = [" MiB/sec).", " MB/sec)."].into_iter().find_map(|unit| rest.strip_suffix(unit));
@@ -145,7 +145,7 @@ fn prepared(line: &str, version: &str) -> Result<Option<Said>, String> {
         return Err(format!("`{line}` has a rate that is not its bytes by its seconds"));
     }
     let (version, title) = (version.to_owned(), "prepare".to_owned());
-    let mut said = Said { version, title, ..Said::default() };
+    let mut said = ToolResult { version, title, ..ToolResult::default() };
     said.add("write_throughput_bytes_per_s", rate_of, format!("{rate} MiB/sec"));
     Ok(Some(said))
 }

@@ -1,15 +1,15 @@
 //! For tests alone: what was recorded, and a figure by its name.
 
-use super::{IMPORTERS, Importer, Said};
+use super::{IMPORTERS, Importer, ToolResult};
 use base::stats::testing::Random;
 
 /// The figure of that name.
-pub fn figure(said: &Said, name: &str) -> Option<f64> {
+pub fn figure(said: &ToolResult, name: &str) -> Option<f64> {
     said.figures.iter().find(|figure| figure.name == name).map(|figure| figure.value)
 }
 
 /// The same to a thousandth: a number of JSON is read to within its last bit.
-pub fn rounded(said: &Said, name: &str) -> Option<f64> {
+pub fn rounded(said: &ToolResult, name: &str) -> Option<f64> {
     figure(said, name).map(|value| (value * 1000.0).round() / 1000.0)
 }
 
@@ -36,7 +36,7 @@ pub fn same_or_refused(importer: &Importer, whole: &str, perturbed: &str, share:
     let Ok(told) = importer.read(perturbed) else { return false };
     assert_eq!(told.len(), due.len(), "results of {}:\n{perturbed}", importer.name);
     for (told, due) in told.iter().zip(&due) {
-        let names = |said: &Said| -> Vec<String> {
+        let names = |said: &ToolResult| -> Vec<String> {
             let mut all: Vec<_> = said.figures.iter().map(|it| it.name.clone()).collect();
             all.sort();
             all
@@ -54,7 +54,7 @@ pub fn same_or_refused(importer: &Importer, whole: &str, perturbed: &str, share:
 
 /// That a result has these figures, each to a thousandth.
 #[track_caller]
-pub fn has(said: &Said, figures: &[(&str, f64)]) {
+pub fn has(said: &ToolResult, figures: &[(&str, f64)]) {
     for (name, value) in figures {
         assert_eq!(rounded(said, name), Some(*value), "{name}");
     }
@@ -62,7 +62,7 @@ pub fn has(said: &Said, figures: &[(&str, f64)]) {
 
 /// That it has none of these.
 #[track_caller]
-pub fn lacks(said: &Said, names: &[&str]) {
+pub fn lacks(said: &ToolResult, names: &[&str]) {
     for name in names {
         assert_eq!(figure(said, name), None, "{name}");
     }

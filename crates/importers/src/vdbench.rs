@@ -12,14 +12,14 @@ use std::rc::Rc;
 
 use experiment::measurement::Note;
 
-use super::{Form, Importer, Said};
+use super::{Form, Importer, ToolResult};
 
 mod columns;
 mod row;
 #[cfg(test)]
 mod tests;
 
-use columns::Columns;
+use columns::VdbenchColumns;
 
 /// See [`Importer`].
 pub const VDBENCH: Importer = Importer {
@@ -70,7 +70,7 @@ fn knows(text: &str) -> bool {
 }
 
 /// One result for each run definition that has an average.
-fn parse(text: &str) -> Result<Vec<Said>, String> {
+fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     let mut read = Text::default();
     for line in text.split_inclusive('\n') {
         // What has no end may have been longer.
@@ -83,11 +83,11 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
 /// What was read so far.
 #[derive(Default)]
 struct Text {
-    all: Vec<Said>,
+    all: Vec<ToolResult>,
     version: String,
     /// Of which report this is, where it is one of a part of all.
     part: Option<String>,
-    columns: Option<Rc<Columns>>,
+    columns: Option<Rc<VdbenchColumns>>,
     /// The first of the two lines of a head.
     head: Option<Vec<String>>,
     /// What was announced: the name of the run, with its loops, and how fast it was to go.
@@ -120,11 +120,11 @@ impl Text {
             self.no_open_run()?;
             self.run = Some(Run::of(rest));
         } else if let Some(first) = self.head.take() {
-            self.columns = Columns::of_report(&first, line).map(Rc::new);
+            self.columns = VdbenchColumns::of_report(&first, line).map(Rc::new);
             if self.columns.is_none() {
                 return Err(format!("the columns under `{line}` are of no version that is known"));
             }
-        } else if let Some(columns) = Columns::of_flat_file(line) {
+        } else if let Some(columns) = VdbenchColumns::of_flat_file(line) {
             self.columns = Some(Rc::new(columns));
         } else if let Some(first) = columns::first_line(line) {
             self.head = Some(first);
@@ -148,7 +148,7 @@ impl Text {
         let name = name.unwrap_or_default();
         if let Some(range) = label.strip_prefix("avg_") {
             let values = whole.ok_or_else(|| format!("its average `{line}` is not whole"))?;
-            let row = row::Row::of(&values, &columns)?;
+            let row = row::VdbenchRow::from_values(&values, &columns)?;
             self.average(line, range, name, &row)
         } else if let Some(number) = label.parse::<u64>().ok().filter(|_| whole.is_some()) {
             match self.interval.replace((number, name.clone())) {
@@ -168,7 +168,7 @@ impl Text {
         line: &str,
         range: &str,
         name: String,
-        row: &row::Row<'_>,
+        row: &row::VdbenchRow<'_>,
     ) -> Result<(), String> {
         let no_sense = || format!("its average `{line}` makes no sense");
         let number = |text: &str| text.parse::<u64>().ok().filter(|it| *it > 0);
@@ -221,7 +221,7 @@ impl Text {
         }
     }
 
-    fn end(mut self) -> Result<Vec<Said>, String> {
+    fn end(mut self) -> Result<Vec<ToolResult>, String> {
         self.no_open_run()?;
         let short = self.short.join(", ");
         let Some(first) = self.all.first_mut() else {

@@ -6,12 +6,12 @@
 use experiment::measurement::Note;
 
 use super::json::documents;
-use super::{Form, Importer, Said};
+use super::{Form, Importer, ToolResult};
 
 mod units;
 mod document;
 
-use units::{Rates, duration_ns, rate};
+use units::{WarpRates, duration_ns, rate};
 
 /// See [`Importer`].
 pub const WARP: Importer = Importer {
@@ -64,12 +64,13 @@ fn knows(text: &str) -> bool {
             line.starts_with(RAW)
                 || line.starts_with(SEGMENTS)
                 || line.starts_with("Throughput, split into ")
-                || (is_text && (Head::of(line).is_some() || line.starts_with("Cluster Total: ")))
+                || (is_text
+                    && (WarpHeading::of(line).is_some() || line.starts_with("Cluster Total: ")))
         })
 }
 
 /// One result for each kind of request, and for all where it says so.
-fn parse(text: &str) -> Result<Vec<Said>, String> {
+fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     if text.lines().any(|line| line.starts_with(RAW)) {
         return Err("it is warp's raw data, each request a line: bring what `warp analyze FILE` \
                     prints of it"
@@ -86,7 +87,7 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
     if document::knows(text) {
         all.extend(document::read(&documents(text)?)?);
     }
-    let mut read = Text::default();
+    let mut read = WarpTextParser::default();
     for line in text.split_inclusive('\n') {
         let Some(line) = line.strip_suffix('\n').map(str::trim) else { continue };
         read.line(line)?;
@@ -99,16 +100,16 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
 }
 
 /// With what the part of a kind of request begins.
-struct Head<'a> {
+struct WarpHeading<'a> {
     operation: &'a str,
     rest: &'a str,
     is_mixed: bool,
 }
 
-impl<'a> Head<'a> {
+impl<'a> WarpHeading<'a> {
     /// `Report: GET. Concurrency: 20. Ran: 58s`, `Operation: PUT (1000). Ran 7s. ...`, and of a mix
     /// `Operation: GET, 45%, Concurrency: 20, Ran 5m0s.`
-    fn of(line: &'a str) -> Option<Head<'a>> {
+    fn of(line: &'a str) -> Option<WarpHeading<'a>> {
         let rest = line.strip_prefix("Report: ").or(line.strip_prefix("Operation: "))?;
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
         let (operation, rest) = rest.split_at(end);
@@ -119,28 +120,28 @@ impl<'a> Head<'a> {
                     .chars()
                     .all(|c| c.is_ascii_uppercase() || c == '_' || c.is_ascii_digit()));
         let is_mixed = rest.starts_with(", ") || rest.starts_with(" - total");
-        (is_one && is_known).then_some(Head { operation, rest, is_mixed })
+        (is_one && is_known).then_some(WarpHeading { operation, rest, is_mixed })
     }
 }
 
-/// What was read so far of a text.
+/// What was read so far of a text of warp.
 #[derive(Default)]
-struct Text {
-    all: Vec<Said>,
+struct WarpTextParser {
+    all: Vec<ToolResult>,
     open: Option<Op>,
     /// Those of a mix, whose end its total is.
-    mix: Option<Vec<Said>>,
+    mix: Option<Vec<ToolResult>>,
     skipped: Vec<String>,
 }
 
-impl Text {
+impl WarpTextParser {
     fn line(&mut self, line: &str) -> Result<(), String> {
         if line == "Mixed operations." {
             if self.mix.is_some() || self.open.is_some() {
                 return Err("a run of it has no end".to_owned());
             }
             self.mix = Some(Vec::new());
-        } else if let Some(head) = Head::of(line) {
+        } else if let Some(head) = WarpHeading::of(line) {
             if head.is_mixed && self.mix.is_none() {
                 self.mix = Some(Vec::new());
             }
@@ -178,7 +179,7 @@ impl Text {
         Ok(())
     }
 
-    fn end(mut self) -> Result<Vec<Said>, String> {
+    fn end(mut self) -> Result<Vec<ToolResult>, String> {
         if self.mix.is_some() {
             return Err("it was cut short: a mix of it has no line `Cluster Total`".to_owned());
         }
@@ -198,7 +199,7 @@ impl Text {
 /// The part of a kind of request.
 #[derive(Default)]
 struct Op {
-    said: Said,
+    said: ToolResult,
     /// Which rate is told of it, to be held against its seconds.
     bytes_per_s: Option<f64>,
     objects_per_s: Option<f64>,
@@ -214,7 +215,7 @@ struct Op {
 }
 
 impl Op {
-    fn new(head: &Head<'_>, is_of_mix: bool) -> Op {
+    fn new(head: &WarpHeading<'_>, is_of_mix: bool) -> Op {
         let mut op = Op::default();
         let kind = match head.operation {
             "Total" => "all requests".to_owned(),
@@ -298,7 +299,7 @@ impl Op {
     }
 
     fn average(&mut self, rest: &str) -> Result<(), String> {
-        let rates = Rates::of(rest)?;
+        let rates = WarpRates::parse(rest)?;
         if std::mem::replace(&mut self.has_average, true) {
             return Err(format!("its {} has two average rates", self.said.title));
         }
@@ -379,7 +380,7 @@ impl Op {
         Ok(due == 2)
     }
 
-    fn said(self) -> Result<Said, String> {
+    fn said(self) -> Result<ToolResult, String> {
         let title = &self.said.title;
         if !self.has_average {
             return Err(format!("its {title} has no average rate"));

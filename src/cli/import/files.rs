@@ -11,7 +11,7 @@ use experiment::knob::{self, Settings};
 use experiment::measurement::{Measurement, Outcome, Record};
 use experiment::plan::Trial;
 use host::sys::Error;
-use importers::{IMPORTERS, Importer, Said, fio};
+use importers::{IMPORTERS, Importer, ToolResult, fio};
 
 use super::others;
 use super::sources::Source;
@@ -33,7 +33,7 @@ pub struct Part {
     /// Who reads it.
     pub importer: &'static Importer,
     /// One or more.
-    pub results: Vec<Said>,
+    pub results: Vec<ToolResult>,
 }
 
 /// Why a file is left out.
@@ -157,7 +157,7 @@ pub fn imported(files: Vec<FileImport>) -> Imported {
             engines.insert((place, importer.name));
             sources.push(json!({ "file": file, "tool": importer.name, "results": results.len() }));
             // Rows of one table tell themselves apart by what was asked.
-            let asked = |said: &Said| Json::Object(said.settings.clone()).to_string();
+            let asked = |said: &ToolResult| Json::Object(said.settings.clone()).to_string();
             let alike = results.iter().map(asked).collect::<BTreeSet<_>>().len() < results.len();
             let many = results.len() > 1;
             for (place, said) in results.into_iter().enumerate() {
@@ -218,7 +218,7 @@ pub fn tool(name: &str) -> Result<&'static Importer, Error> {
 
 /// What tells a result from the others: two runs with the same settings, perhaps of two machines,
 /// are no replicates of each other. Its number comes first, as a narrow table cuts the end.
-fn label(file: Option<&str>, number: Option<usize>, said: &Said) -> String {
+fn label(file: Option<&str>, number: Option<usize>, said: &ToolResult) -> String {
     let name = file.map(|file| match Path::new(file).file_name() {
         Some(name) => name.to_string_lossy().into_owned(),
         None => file.to_owned(),
@@ -240,7 +240,7 @@ fn record(
     importer: &Importer,
     file: &str,
     label: Option<String>,
-    mut said: Said,
+    mut said: ToolResult,
     before: usize,
 ) -> Record {
     if let Some(label) = label {

@@ -13,7 +13,7 @@ use experiment::knob::{self, Knob, Settings};
 use experiment::measurement::{Measurement, Note};
 use experiment::plan::Trial;
 use host::sys;
-use importers::{Importer, Said};
+use importers::{Importer, ToolResult};
 
 mod bonnie;
 mod dbench;
@@ -193,7 +193,7 @@ fn spec(launch: &Launch, places: &[String], settings: &Settings) -> Spec {
 }
 
 /// What the tool said of the trial.
-fn one(tool: &Tool, measured: &Measurement) -> Result<Said, Error> {
+fn one(tool: &Tool, measured: &Measurement) -> Result<ToolResult, Error> {
     let name = tool.kind.name;
     if let Some(cut) = measured.notes.iter().find(|note| note.kind == "cut-short") {
         let hint = "give it more with at-most=";

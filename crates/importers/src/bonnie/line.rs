@@ -1,6 +1,6 @@
 //! (pure) bonnie++'s CSV line: of 1.03 without a word of its form, and of the forms 1.96 to 1.98.
 
-use super::{Phase, Rate, Run, bytes, plain, wait_ns};
+use super::{BonniePhase, BonnieRate, BonnieRun, bytes, plain, wait_ns};
 
 /// Where things stand in a line of a form.
 struct Form {
@@ -44,7 +44,7 @@ fn is_old(line: &str) -> bool {
 }
 
 /// The run that a line is of.
-pub(super) fn run(line: &str) -> Result<Run, String> {
+pub(super) fn run(line: &str) -> Result<BonnieRun, String> {
     let fields: Vec<&str> = line.split(',').collect();
     let field = |at: usize| fields.get(at).copied().unwrap_or_default();
     let is_old = is_old(line);
@@ -62,7 +62,7 @@ pub(super) fn run(line: &str) -> Result<Run, String> {
             fields.len()
         ));
     }
-    let mut run = Run::default();
+    let mut run = BonnieRun::default();
     if is_old {
         let (size, block) = field(1).split_once(':').unwrap_or((field(1), ""));
         (run.title, run.size, run.block) = (field(0).to_owned(), size.into(), block.into());
@@ -76,7 +76,7 @@ pub(super) fn run(line: &str) -> Result<Run, String> {
             true => form.first + 2 * at,
             false => form.create + 2 * (at - super::FIRST),
         };
-        let rate = Rate::of(field(place))?;
+        let rate = BonnieRate::of(field(place))?;
         let cpu = Some(field(place + 1)).filter(|cpu| plain(cpu).is_some()).map(str::to_owned);
         if cpu.is_none() && !["", "+++", "+++++"].contains(&field(place + 1)) {
             return Err(format!("`{}` in its line is no number", field(place + 1)));
@@ -85,7 +85,7 @@ pub(super) fn run(line: &str) -> Result<Run, String> {
         if let Some(wait) = wait {
             wait_ns(wait)?;
         }
-        *phase = Phase { rate, cpu, wait: wait.map(str::to_owned) };
+        *phase = BonniePhase { rate, cpu, wait: wait.map(str::to_owned) };
     }
     Ok(run)
 }

@@ -5,7 +5,7 @@
 //! the first table's numbers have their own units, rounded, and the second one's rates of creating
 //! are numbers of files (2.00a prints 1024 for 92 a second): of those the CSV line alone is read.
 
-use super::{FIRST, Phase, Rate, Run, bytes, plain, wait_ns};
+use super::{BonniePhase, BonnieRate, BonnieRun, FIRST, bytes, plain, wait_ns};
 
 const OUTPUT: &str = "------Sequential Output------";
 const CREATE: &str = "------Sequential Create------";
@@ -44,23 +44,23 @@ enum Due {
     End,
 }
 
-/// Tables that are being read.
-pub(super) struct Table {
+/// The tables of a run of bonnie++ that are being read.
+pub(super) struct BonnieTables {
     due: Due,
     /// Whether the first table is in K/sec, as up to 1.97.
     in_kib: bool,
     /// How many of the longest waits were read.
     waits: [bool; 2],
-    run: Run,
+    run: BonnieRun,
 }
 
-impl Table {
-    pub(super) fn new(version: &str) -> Table {
-        Table {
+impl BonnieTables {
+    pub(super) fn new(version: &str) -> BonnieTables {
+        BonnieTables {
             due: Due::Phases,
             in_kib: true,
             waits: [false; 2],
-            run: Run { version: version.to_owned(), ..Run::default() },
+            run: BonnieRun { version: version.to_owned(), ..BonnieRun::default() },
         }
     }
 
@@ -164,7 +164,7 @@ impl Table {
         for (place, wait) in places(words.len()).ok_or_else(wrong)?.iter().zip(words) {
             let phase = self.run.phases.get_mut(second * FIRST + place).ok_or_else(wrong)?;
             wait_ns(wait)?;
-            if phase.rate == Rate::Nothing {
+            if phase.rate == BonnieRate::Nothing {
                 return Err(wrong());
             }
             phase.wait = Some(wait.to_owned());
@@ -172,7 +172,7 @@ impl Table {
         Ok(())
     }
 
-    fn whole(self) -> Result<Table, String> {
+    fn whole(self) -> Result<BonnieTables, String> {
         match self.due {
             Due::Any | Due::End => Ok(self),
             _ => Err("its table was cut short".to_owned()),
@@ -180,7 +180,7 @@ impl Table {
     }
 
     /// What it says where no CSV line stands behind it.
-    pub(super) fn alone(self) -> Result<Run, String> {
+    pub(super) fn alone(self) -> Result<BonnieRun, String> {
         let table = self.whole()?;
         if !table.in_kib {
             return Err(format!(
@@ -202,7 +202,7 @@ impl Table {
     }
 
     /// What it says with the CSV line behind it, which must be of the same run.
-    pub(super) fn with(self, line: Run) -> Result<Run, String> {
+    pub(super) fn with(self, line: BonnieRun) -> Result<BonnieRun, String> {
         let table = self.whole()?;
         let other =
             |what: &str| Err(format!("the CSV line behind its table is not of it: {what} differ"));
@@ -223,7 +223,7 @@ impl Table {
             if !is_no_rate && !same(&here.rate, &there.rate) {
                 return other("the rates");
             }
-            let cpu = here.cpu == there.cpu || here.rate == Rate::TooQuick;
+            let cpu = here.cpu == there.cpu || here.rate == BonnieRate::TooQuick;
             if !cpu || (here.wait.is_some() && here.wait != there.wait) {
                 return other("shares or waits");
             }
@@ -231,7 +231,7 @@ impl Table {
         if is_rough {
             // The line leaves the size of blocks out, though it has a place for it.
             let block = if line.block.is_empty() { run.block } else { line.block.clone() };
-            return Ok(Run { version: run.version, block, ..line });
+            return Ok(BonnieRun { version: run.version, block, ..line });
         }
         Ok(run)
     }
@@ -247,16 +247,16 @@ fn is_row(line: &str) -> bool {
 }
 
 /// A rate such as `65284`, `36.9m` or `+++++`, and its share of a processor.
-fn cell(rate: &str, cpu: &str) -> Option<Phase> {
+fn cell(rate: &str, cpu: &str) -> Option<BonniePhase> {
     let rate = match rate {
-        "+++++" | "+++" => Rate::TooQuick,
-        _ => Rate::Number(with_unit(rate).map(|_| rate.to_owned())?),
+        "+++++" | "+++" => BonnieRate::TooQuick,
+        _ => BonnieRate::Number(with_unit(rate).map(|_| rate.to_owned())?),
     };
     let cpu = match cpu {
         "+++" | "+++++" => None,
         _ => Some(plain(cpu).map(|_| cpu.to_owned())?),
     };
-    Some(Phase { rate, cpu, wait: None })
+    Some(BonniePhase { rate, cpu, wait: None })
 }
 
 /// What a number of a table is in KiB/s or 1/s, and what one more in its last place is worth.
@@ -272,12 +272,14 @@ fn with_unit(text: &str) -> Option<(f64, f64)> {
     Some((plain(number)? * unit, unit * 0.1f64.powi(i32::try_from(decimals).ok()?)))
 }
 
-fn same(here: &Rate, there: &Rate) -> bool {
+fn same(here: &BonnieRate, there: &BonnieRate) -> bool {
     match (here, there) {
-        (Rate::Number(here), Rate::Number(there)) => match (with_unit(here), plain(there)) {
-            (Some((value, step)), Some(exact)) => (value - exact).abs() <= step,
-            _ => false,
-        },
+        (BonnieRate::Number(here), BonnieRate::Number(there)) => {
+            match (with_unit(here), plain(there)) {
+                (Some((value, step)), Some(exact)) => (value - exact).abs() <= step,
+                _ => false,
+            }
+        }
         (here, there) => here == there,
     }
 }

@@ -12,7 +12,7 @@ const READ: &str = include_str!("../../../../tests/fixtures/tools/diskspd-2.2-re
 const XML_READ: &str = include_str!("../../../../tests/fixtures/tools/diskspd-2.0.21a-xml.txt");
 const XML_RANDOM: &str = include_str!("../../../../tests/fixtures/tools/diskspd-2.2.0-xml.txt");
 
-fn only(text: &str) -> Said {
+fn only(text: &str) -> ToolResult {
     let all = parse(text).unwrap();
     assert_eq!(all.len(), 1);
     all.into_iter().next().unwrap()

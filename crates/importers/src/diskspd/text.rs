@@ -4,7 +4,7 @@
 //! Every number of a kind has as many digits behind the point, so that a row that was cut is known.
 
 use super::{Moved, Order, PERCENTILES, Target, WAYS, fixed, ns, of_all, ways};
-use crate::Said;
+use crate::ToolResult;
 
 /// Whether a line is of what it prints.
 pub fn knows(line: &str) -> bool {
@@ -26,8 +26,8 @@ const TABLES: [&str; 3] = ["Total IO", "Read IO", "Write IO"];
 ///
 /// # Errors
 /// When one is not whole, or contradicts itself.
-pub fn parse(text: &str) -> Result<Vec<Said>, String> {
-    let mut read = Text::default();
+pub fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
+    let mut read = DiskspdTextParser::default();
     for line in text.lines() {
         read.line(line.trim())?;
     }
@@ -36,35 +36,35 @@ pub fn parse(text: &str) -> Result<Vec<Said>, String> {
     Ok(read.all)
 }
 
-/// What was read so far.
+/// What was read so far of a text of DiskSpd.
 #[derive(Default)]
-struct Text {
-    all: Vec<Said>,
+struct DiskspdTextParser {
+    all: Vec<ToolResult>,
     /// What this run was asked to do, span by span.
-    asked: Vec<Asked>,
+    asked: Vec<DiskspdWorkload>,
     /// Whether lines are of that now.
     asking: bool,
     /// How many of its time spans are in `all`.
     done: usize,
-    open: Option<Span>,
+    open: Option<DiskspdTimeSpan>,
 }
 
-/// What one time span was asked to do.
+/// What one time span of DiskSpd was asked to do.
 #[derive(Default)]
-struct Asked {
+struct DiskspdWorkload {
     targets: Vec<Target>,
     /// All threads go over all targets.
     pool: bool,
 }
 
-impl Text {
+impl DiskspdTextParser {
     fn line(&mut self, line: &str) -> Result<(), String> {
         if line == "Input parameters:" || line.starts_with("Command Line: ") {
             self.close()?;
             self.end_of_run()?;
         } else if let Some(number) = line.strip_prefix("timespan: ") {
             self.close()?;
-            self.asked.push(Asked::default());
+            self.asked.push(DiskspdWorkload::default());
             self.asking = true;
             if number.trim().parse() != Ok(self.asked.len()) || self.done > 0 {
                 return Err(format!("its time span {} stands where none can", number.trim()));
@@ -75,7 +75,8 @@ impl Text {
             if number.strip_suffix(':').and_then(|it| it.parse().ok()) != Some(self.done + 1) {
                 return Err(format!("`{line}` stands where those of {} should", self.done + 1));
             }
-            self.open = Some(Span { number: self.done + 1, ..Span::default() });
+            self.open =
+                Some(DiskspdTimeSpan { number: self.done + 1, ..DiskspdTimeSpan::default() });
         } else if let Some(open) = &mut self.open {
             return open.line(line);
         } else if line.starts_with("thread |") || line.contains(CHART) {
@@ -92,7 +93,7 @@ impl Text {
 
     fn close(&mut self) -> Result<(), String> {
         let Some(open) = self.open.take() else { return Ok(()) };
-        let none = Asked::default();
+        let none = DiskspdWorkload::default();
         let asked = match self.asked.is_empty() {
             true => &none,
             false => self.asked.get(self.done).ok_or_else(|| {
@@ -118,7 +119,7 @@ impl Text {
     }
 }
 
-impl Asked {
+impl DiskspdWorkload {
     fn line(&mut self, line: &str) {
         if line.starts_with("path: ") {
             self.targets.push(Target::default());
@@ -203,15 +204,15 @@ fn bytes_of(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(unit)
 }
 
-/// The results of one time span, as far as they were read.
+/// The results of one time span of DiskSpd, as far as they were read.
 #[derive(Default)]
-struct Span {
+struct DiskspdTimeSpan {
     number: usize,
     seconds: Option<f64>,
     threads: Option<u64>,
     /// How busy the processors were, in percent.
     busy: Option<(f64, String)>,
-    tables: [Option<Table>; 3],
+    tables: [Option<DiskspdTable>; 3],
     /// Of which table rows are now.
     table: Option<usize>,
     /// Percentiles of all targets come next.
@@ -227,7 +228,7 @@ struct Percentile {
     values: [Option<f64>; 3],
 }
 
-impl Span {
+impl DiskspdTimeSpan {
     fn line(&mut self, line: &str) -> Result<(), String> {
         if let Some(rest) = line.strip_prefix("actual test time:") {
             let seconds = rest.trim().strip_suffix('s').and_then(|it| fixed(it, 2));
@@ -243,7 +244,7 @@ impl Span {
         } else if let Some(table) = TABLES.iter().position(|table| *table == line) {
             self.end_of_table();
             self.table = Some(table);
-            once(&mut self.tables[table], Table::default(), line)
+            once(&mut self.tables[table], DiskspdTable::default(), line)
         } else if matches!(line, "total:" | "Total latency distribution:") {
             self.end_of_table();
             self.total_next = true;
@@ -284,7 +285,7 @@ impl Span {
         table.map_or(Ok(()), |table| table.row(line))
     }
 
-    fn said(self, asked: &Asked, several: bool) -> Result<Said, String> {
+    fn said(self, asked: &DiskspdWorkload, several: bool) -> Result<ToolResult, String> {
         let number = self.number;
         let not_whole =
             |what: &str| format!("its time span {number} is not whole: it has no {what}");
@@ -304,7 +305,7 @@ impl Span {
             return Err("its reads and its writes are not all of its I/O".to_owned());
         }
         both.moved.check(&asked.targets)?;
-        let mut said = Said::default();
+        let mut said = ToolResult::default();
         if several {
             said.title = format!("timespan {number}");
         }
@@ -371,7 +372,7 @@ fn percentile(line: &str) -> Option<Percentile> {
 
 /// Adds what the rows say of each way, once they are in order.
 fn percentiles(
-    said: &mut Said,
+    said: &mut ToolResult,
     rows: &[Percentile],
     moved: &[Moved; 3],
     means: [Option<f64>; 3],
@@ -409,16 +410,16 @@ fn percentiles(
     Ok(())
 }
 
-/// One table: where its columns are, its rows and their sum.
+/// One table of DiskSpd: where its columns are, its rows and their sum.
 #[derive(Default)]
-struct Table {
-    columns: Option<Columns>,
-    rows: Vec<Row>,
-    total: Option<Row>,
+struct DiskspdTable {
+    columns: Option<DiskspdColumns>,
+    rows: Vec<DiskspdRow>,
+    total: Option<DiskspdRow>,
 }
 
 /// Which cell of a row is which.
-struct Columns {
+struct DiskspdColumns {
     many: usize,
     bytes: usize,
     ios: usize,
@@ -429,19 +430,19 @@ struct Columns {
     mean: Option<usize>,
 }
 
-impl Columns {
-    fn of(line: &str) -> Option<Columns> {
+impl DiskspdColumns {
+    fn of(line: &str) -> Option<DiskspdColumns> {
         let names: Vec<&str> = line.split('|').map(str::trim).collect();
         let at = |name: &str| names.iter().position(|known| *known == name);
         let unit = ["MiB/s", "MB/s"].into_iter().find(|unit| at(unit).is_some())?;
         let (bytes, ios, rate) = (at("bytes")?, at("I/Os")?, at(unit)?);
         let (iops, mean) = (at("I/O per s")?, at("AvgLat"));
-        Some(Columns { many: names.len(), bytes, ios, rate, unit, iops, mean })
+        Some(DiskspdColumns { many: names.len(), bytes, ios, rate, unit, iops, mean })
     }
 }
 
-/// A thread on a target, or all of them.
-struct Row {
+/// A thread of DiskSpd on a target, or all of them.
+struct DiskspdRow {
     thread: Option<u64>,
     moved: Moved,
     rate: f64,
@@ -459,10 +460,10 @@ struct Total {
     mean_ms: Option<f64>,
 }
 
-impl Table {
+impl DiskspdTable {
     fn row(&mut self, line: &str) -> Result<(), String> {
         let Some(columns) = &self.columns else {
-            self.columns = Some(Columns::of(line).ok_or_else(|| no_sense(line))?);
+            self.columns = Some(DiskspdColumns::of(line).ok_or_else(|| no_sense(line))?);
             return Ok(());
         };
         if line.starts_with("thread |") {
@@ -494,7 +495,7 @@ impl Table {
             return Err(why("has another sum than its rows"));
         }
         if let Some(mean) = total.mean_ms {
-            let of_row = |row: &Row| row.mean_ms.unwrap_or_default() * row.moved.ios as f64;
+            let of_row = |row: &DiskspdRow| row.mean_ms.unwrap_or_default() * row.moved.ios as f64;
             let all: f64 = self.rows.iter().map(of_row).sum();
             let due = if total.moved.ios > 0 { all / total.moved.ios as f64 } else { 0.0 };
             if (mean - due).abs() > 0.0015 + due * 1e-6 {
@@ -523,9 +524,9 @@ impl Table {
     }
 }
 
-impl Columns {
+impl DiskspdColumns {
     /// A row of which so many cells are left out at its start, and as many at its end.
-    fn row(&self, line: &str, without: usize) -> Option<Row> {
+    fn row(&self, line: &str, without: usize) -> Option<DiskspdRow> {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         let cell = |column: usize| cells.get(column.checked_sub(without)?).copied();
         let thread = match without {
@@ -546,7 +547,7 @@ impl Columns {
             None => None,
         };
         let (bytes, ios) = (cell(self.bytes)?.parse().ok()?, cell(self.ios)?.parse().ok()?);
-        (enough && whole).then_some(Row {
+        (enough && whole).then_some(DiskspdRow {
             thread,
             moved: Moved { bytes, ios },
             rate: fixed(cell(self.rate)?, 2)?,

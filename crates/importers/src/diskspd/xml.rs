@@ -4,7 +4,7 @@
 use roxmltree::{Document, Node};
 
 use super::{Moved, Order, PERCENTILES, Target, WAYS, XML, fixed, ns, of_all, ways};
-use crate::Said;
+use crate::ToolResult;
 
 /// Whether a text has its results in XML.
 pub fn knows(text: &str) -> bool {
@@ -18,7 +18,7 @@ pub fn knows(text: &str) -> bool {
 ///
 /// # Errors
 /// When it is no XML, or contradicts itself.
-pub fn parse(inner: &str) -> Result<Vec<Said>, String> {
+pub fn parse(inner: &str) -> Result<Vec<ToolResult>, String> {
     let text = format!("{}{inner}{}", XML.0, XML.1);
     let document = Document::parse(&text).map_err(|error| format!("its XML is broken: {error}"))?;
     let root = document.root_element();
@@ -64,7 +64,7 @@ fn number(of: Node<'_, '_>, name: &str) -> Result<u64, String> {
     number.ok_or_else(|| format!("has no number, or several, in {name}"))
 }
 
-fn of_span(span: Node<'_, '_>, asked: Option<Node<'_, '_>>) -> Result<Said, String> {
+fn of_span(span: Node<'_, '_>, asked: Option<Node<'_, '_>>) -> Result<ToolResult, String> {
     if let Some(error) = text_of(span, "Error") {
         return Err(format!("has no results: {error}"));
     }
@@ -89,7 +89,7 @@ fn of_span(span: Node<'_, '_>, asked: Option<Node<'_, '_>>) -> Result<Said, Stri
     let targets: Vec<Target> =
         asked.and_then(|it| child(it, "Targets")).map(targets).unwrap_or_default();
     moved[0].check(&targets)?;
-    let mut said = Said::default();
+    let mut said = ToolResult::default();
     for way in ways(&moved) {
         let (before, Moved { bytes, ios }) = (WAYS[way], moved[way]);
         let printed = |count: u64, what: &str| format!("{count} {what} in {printed} s");
@@ -129,7 +129,7 @@ fn targets_moved(target: Node<'_, '_>) -> Result<[Moved; 3], String> {
 }
 
 /// Means, and percentiles, of which each has a `<Bucket>`.
-fn latencies(said: &mut Said, of: Node<'_, '_>, moved: &[Moved; 3]) -> Result<(), String> {
+fn latencies(said: &mut ToolResult, of: Node<'_, '_>, moved: &[Moved; 3]) -> Result<(), String> {
     let buckets: Vec<Node<'_, '_>> = all(of, "Bucket").collect();
     let shown: Vec<usize> = ways(moved).collect();
     for (way, name) in ["Total", "Read", "Write"].into_iter().enumerate() {

@@ -1,8 +1,8 @@
 //! (pure) elbencho's CSV: a line of columns, and one for each phase. Columns were added and moved
 //! from 1.0 to 3.1, and are found by their names.
 
-use super::phase::{Counted, Elapsed, Phase, Times, Way, entries_of, whole};
-use crate::Said;
+use super::phase::{Counted, Elapsed, ElbenchoDirection, ElbenchoPhase, Times, entries_of, whole};
+use crate::ToolResult;
 
 /// Whether a line has the columns of its CSV; that of `--livecsv` has none of `[first]`.
 pub fn is_head(line: &str) -> bool {
@@ -14,7 +14,7 @@ pub fn is_head(line: &str) -> bool {
 ///
 /// # Errors
 /// When a row is not whole, not read, or contradicts itself.
-pub fn parse(text: &str) -> Result<Vec<(usize, Said)>, String> {
+pub fn parse(text: &str) -> Result<Vec<(usize, ToolResult)>, String> {
     let mut all = Vec::new();
     let mut columns: Option<Vec<&str>> = None;
     for (number, line) in text.split_inclusive('\n').enumerate() {
@@ -38,18 +38,19 @@ pub fn parse(text: &str) -> Result<Vec<(usize, Said)>, String> {
                 columns.len()
             ));
         }
-        let row = Row { columns, cells };
+        let row = ElbenchoRow { columns, cells };
         all.extend(row.said()?.map(|said| (number, said)));
     }
     Ok(all)
 }
 
-struct Row<'a> {
+/// A row of elbencho's CSV, and the names of its columns.
+struct ElbenchoRow<'a> {
     columns: &'a [&'a str],
     cells: Vec<&'a str>,
 }
 
-impl Row<'_> {
+impl ElbenchoRow<'_> {
     /// What stands in the one column of that name; nothing where it is empty.
     fn get(&self, name: &str) -> Option<&str> {
         let at = self.columns.iter().position(|column| *column == name)?;
@@ -87,22 +88,22 @@ impl Row<'_> {
         }
     }
 
-    fn way(&self, before: &str) -> Result<Way, String> {
+    fn way(&self, before: &str) -> Result<ElbenchoDirection, String> {
         let name = |name: &str| format!("{before}{name}");
         let counted = |rate: &str, total: &str| -> Result<Counted, String> {
             Ok(Counted { rate: self.both(&name(rate))?, total: self.both(&name(total))? })
         };
-        Ok(Way {
+        Ok(ElbenchoDirection {
             bytes: counted("MiB/s", "MiB")?,
             iops: self.both(&name("IOPS"))?,
             entries: counted("entries/s", "entries")?,
             entry_times: self.times(&name("Ent"))?,
             io_times: self.times(&name("IO"))?,
-            ..Way::default()
+            ..ElbenchoDirection::default()
         })
     }
 
-    fn said(&self) -> Result<Option<Said>, String> {
+    fn said(&self) -> Result<Option<ToolResult>, String> {
         let name = self.get("operation").unwrap_or_default().to_owned();
         entries_of(&name)?;
         let ms = self.both("time ms")?.ok_or("a row of its CSV has no time")?;
@@ -111,7 +112,7 @@ impl Row<'_> {
         let moves = one.bytes.rate.is_some();
         let mix = reads.bytes.rate.is_some();
         let objects = ["bucket", "object"].contains(&self.get("path type").unwrap_or_default());
-        let Some(mut said) = (Phase { name, elapsed, one, reads, objects }).said()? else {
+        let Some(mut said) = (ElbenchoPhase { name, elapsed, one, reads, objects }).said()? else {
             return Ok(None);
         };
         said.version = self.get("version").unwrap_or_default().to_owned();
@@ -120,7 +121,7 @@ impl Row<'_> {
     }
 
     /// Knobs as far as the columns tell them.
-    fn settings(&self, said: &mut Said, moves: bool, mix: bool) {
+    fn settings(&self, said: &mut ToolResult, moves: bool, mix: bool) {
         let count = |name: &str| self.get(name).and_then(|cell| cell.parse::<u64>().ok());
         let one = |name: &str| count(name) == Some(1);
         for (knob, name, tells) in [

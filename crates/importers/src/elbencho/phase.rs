@@ -6,7 +6,7 @@
 
 use experiment::measurement::reported::{Bound, Figure};
 
-use crate::Said;
+use crate::ToolResult;
 
 /// Phases that are read, with what we call the rate of their entries; none where elbencho tells
 /// nothing but how long it took.
@@ -48,9 +48,9 @@ pub struct Counted {
 /// Lowest, mean and highest, each in ns and as it was printed.
 pub type Times = [(f64, String); 3];
 
-/// One way of a phase.
+/// What a phase did one way: what it wrote or what it read.
 #[derive(Default)]
-pub struct Way {
+pub struct ElbenchoDirection {
     /// MiB, but for what `--base10` printed.
     pub bytes: Counted,
     /// As it calls the unit of its rate, and bytes in it.
@@ -64,15 +64,15 @@ pub struct Way {
     pub io_percentiles: Vec<(String, f64, String)>,
 }
 
-/// A phase.
+/// A phase of elbencho.
 #[derive(Default)]
-pub struct Phase {
+pub struct ElbenchoPhase {
     pub name: String,
     pub elapsed: [Elapsed; 2],
     /// What it did; of a mix what it wrote.
-    pub one: Way,
+    pub one: ElbenchoDirection,
     /// What a mix read.
-    pub reads: Way,
+    pub reads: ElbenchoDirection,
     /// Whether entries are objects of S3.
     pub objects: bool,
 }
@@ -133,15 +133,15 @@ impl Counted {
     }
 }
 
-impl Phase {
+impl ElbenchoPhase {
     /// Its figures; `None` where it has none.
     ///
     /// # Errors
     /// When a rate is not of its count and its time, or something is missing.
-    pub fn said(self) -> Result<Option<Said>, String> {
+    pub fn said(self) -> Result<Option<ToolResult>, String> {
         let why = |why: String| format!("of its phase {} {why}", self.name);
         let entries = entries_of(&self.name)?;
-        let mut said = Said { title: self.name.clone(), ..Said::default() };
+        let mut said = ToolResult { title: self.name.clone(), ..ToolResult::default() };
         for way in [&self.one, &self.reads] {
             let unit = way.unit.map_or(1.0, |(_, bytes)| MIB / bytes);
             way.bytes.check("bytes", &self.elapsed, unit).map_err(why)?;
@@ -170,8 +170,14 @@ impl Phase {
     }
 }
 
-impl Way {
-    fn add(&self, said: &mut Said, way: &str, entries: &str, objects: bool) -> Result<(), String> {
+impl ElbenchoDirection {
+    fn add(
+        &self,
+        said: &mut ToolResult,
+        way: &str,
+        entries: &str,
+        objects: bool,
+    ) -> Result<(), String> {
         let moves = self.bytes.rate.is_some();
         let kind = if objects { "objects" } else { "files" };
         // Files with bytes in them are more than names that are made and opened.

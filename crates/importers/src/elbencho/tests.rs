@@ -74,7 +74,7 @@ fn why(text: &str) -> String {
     ELBENCHO.read(text).unwrap_err()
 }
 
-fn titles(all: &[Said]) -> Vec<&str> {
+fn titles(all: &[ToolResult]) -> Vec<&str> {
     all.iter().map(|said| said.title.as_str()).collect()
 }
 
@@ -247,7 +247,7 @@ fn text_and_csv_of_2_tell_the_same() {
         assert_eq!(titles(all), ["MKDIRS", "WRITE", "STAT", "READ", "READ"]);
         all.iter().zip(figures).for_each(|(said, figures)| has(said, figures));
     }
-    let values = |said: &Said| -> Vec<(String, f64)> {
+    let values = |said: &ToolResult| -> Vec<(String, f64)> {
         let told = said.figures.iter().filter(|figure| figure.bound != Bound::UpTo);
         let mut all: Vec<_> = told.map(|figure| (figure.name.clone(), figure.value)).collect();
         all.sort_by(|one, other| one.0.cmp(&other.0));

@@ -1,8 +1,10 @@
 //! (pure) The table that elbencho prints for people: of each phase a line for each rate, in one
 //! column up to the end of the first thread and in one up to the last, and a line `---` behind it.
 
-use super::phase::{Elapsed, MIB, Phase, Times, Way, entries_of, is_name, whole};
-use crate::Said;
+use super::phase::{
+    Elapsed, ElbenchoDirection, ElbenchoPhase, MIB, Times, entries_of, is_name, whole,
+};
+use crate::ToolResult;
 
 /// Whether a line is the head of its table, or the first of a phase.
 pub fn knows(line: &str) -> bool {
@@ -15,10 +17,10 @@ pub fn knows(line: &str) -> bool {
 ///
 /// # Errors
 /// When a phase is not whole, not read, or contradicts itself.
-pub fn parse(text: &str, before: &str) -> Result<Vec<(usize, Said)>, String> {
+pub fn parse(text: &str, before: &str) -> Result<Vec<(usize, ToolResult)>, String> {
     let mut all = Vec::new();
-    let mut open: Option<(usize, Phase)> = None;
-    let mut done: Option<(usize, Phase)> = None;
+    let mut open: Option<(usize, ElbenchoPhase)> = None;
+    let mut done: Option<(usize, ElbenchoPhase)> = None;
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() {
@@ -36,7 +38,10 @@ pub fn parse(text: &str, before: &str) -> Result<Vec<(usize, Said)>, String> {
             }
             entries_of(name)?;
             let elapsed = elapsed.ok_or_else(|| no_sense(line))?;
-            open = Some((number, Phase { name: name.to_owned(), elapsed, ..Phase::default() }));
+            open = Some((
+                number,
+                ElbenchoPhase { name: name.to_owned(), elapsed, ..ElbenchoPhase::default() },
+            ));
         } else if line == "---" {
             done = open.take();
         } else if let Some((_, phase)) = &mut open {
@@ -57,12 +62,15 @@ pub fn parse(text: &str, before: &str) -> Result<Vec<(usize, Said)>, String> {
 }
 
 /// What elbencho tells nothing of but its time has no figures.
-fn close(all: &mut Vec<(usize, Said)>, (number, phase): (usize, Phase)) -> Result<(), String> {
+fn close(
+    all: &mut Vec<(usize, ToolResult)>,
+    (number, phase): (usize, ElbenchoPhase),
+) -> Result<(), String> {
     all.extend(phase.said()?.map(|said| (number, said)));
     Ok(())
 }
 
-fn no_end(phase: &Phase) -> String {
+fn no_end(phase: &ElbenchoPhase) -> String {
     format!("it was cut short: its phase {} has no line `---` behind it", phase.name)
 }
 
@@ -126,7 +134,7 @@ fn elapsed(text: &str) -> Option<Elapsed> {
 const ENTRIES: [&str; 4] = ["Files", "Dirs", "Objects", "Buckets"];
 
 /// A line of an open phase; others, and what stands between them, say nothing.
-fn row(phase: &mut Phase, line: &str) -> Result<(), String> {
+fn row(phase: &mut ElbenchoPhase, line: &str) -> Result<(), String> {
     let Some((what, rest)) = line.split_once(" : ").or_else(|| line.split_once(':')) else {
         return Ok(());
     };
@@ -187,7 +195,13 @@ fn row(phase: &mut Phase, line: &str) -> Result<(), String> {
 
 /// `IO latency : [ min=1.28ms avg=1.60ms max=2.93ms ]`, before 3.0 `IO lat us : [ min=91 ... ]` and
 /// before 2.0 `IO latency us`; and percentiles, `IO lat % us : [ 1%<=91 50%<=128 ... ]`.
-fn times(phase: &mut Phase, of: &str, kind: &str, rest: &str, line: &str) -> Result<(), String> {
+fn times(
+    phase: &mut ElbenchoPhase,
+    of: &str,
+    kind: &str,
+    rest: &str,
+    line: &str,
+) -> Result<(), String> {
     let list = rest.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let list = list.ok_or_else(|| no_sense(line))?;
     let (of, is_read) = match of.strip_suffix(" rd") {
@@ -214,7 +228,7 @@ fn times(phase: &mut Phase, of: &str, kind: &str, rest: &str, line: &str) -> Res
 }
 
 fn percentiles(
-    way: &mut Way,
+    way: &mut ElbenchoDirection,
     of: &str,
     list: &str,
     line: &str,

@@ -5,8 +5,8 @@ use serde_json::Value as Json;
 
 use super::printed::{Printed, moment};
 use super::{MIXED, bins, entries, failed, no_io, options, percentile_of, snapshots};
-use crate::{Said, json};
-use entries::Entry;
+use crate::{ToolResult, json};
+use entries::FioEntry;
 use experiment::measurement::Note;
 
 /// Every document of fio's has it.
@@ -52,7 +52,7 @@ fn results(document: &Json) -> Result<Vec<Printed>, String> {
     let told = document.get("time").filter(|_| document.get("jobs").is_some());
     let at = told.and_then(Json::as_str).and_then(moment);
     let (mut all, mut idle) = (Vec::new(), Vec::new());
-    for entry in entries::of(document)? {
+    for entry in entries::find_entries(document)? {
         match result(version, &entry)? {
             Some(said) => {
                 let group = entry.job.get("groupid").and_then(Json::as_u64);
@@ -74,7 +74,7 @@ fn results(document: &Json) -> Result<Vec<Printed>, String> {
 }
 
 /// What an entry says; nothing of one that did nothing.
-fn result(version: &str, entry: &Entry<'_>) -> Result<Option<Said>, String> {
+fn result(version: &str, entry: &FioEntry<'_>) -> Result<Option<ToolResult>, String> {
     let (job, title) = (entry.job, entry.title.clone());
     match job.get("error").and_then(Json::as_i64) {
         Some(0) => {}
@@ -82,7 +82,8 @@ fn result(version: &str, entry: &Entry<'_>) -> Result<Option<Said>, String> {
         None => return Err(format!("its job {title} does not say whether it failed")),
     }
     let settings = options::settings_of(&entry.options, entry.each);
-    let mut said = Said { version: version.to_owned(), title, settings, ..Said::default() };
+    let mut said =
+        ToolResult { version: version.to_owned(), title, settings, ..ToolResult::default() };
     let mut ways = Vec::new();
     for way in ["read", "write", "trim", MIXED] {
         let Some(of) = job.get(way) else { continue };
@@ -175,7 +176,7 @@ fn first(of: &Json, keys: [Key; 2]) -> Option<(&Json, f64, &'static str)> {
 
 /// How fast a direction was. Keys tell the unit, of whatever version: `bw` is in KiB/s, and of an
 /// old one all that there is.
-fn rates(said: &mut Said, before: &str, of: &Json, old: bool) {
+fn rates(said: &mut ToolResult, before: &str, of: &Json, old: bool) {
     const RATES: [Key; 2] = [("bw_bytes", 1.0, "B/s"), ("bw", 1024.0, "KiB/s")];
     // A newer one that lost its bytes is not to be told in rounded ones.
     let rate = first(of, RATES).filter(|(_, factor, _)| old || *factor == 1.0);
@@ -197,7 +198,7 @@ const LATENCIES: [(&str, [Key; 2]); 3] = [
 ];
 
 /// One latency, unless it was not measured.
-fn latency(said: &mut Said, name: &str, of: &Json, keys: [Key; 2]) -> Result<(), String> {
+fn latency(said: &mut ToolResult, name: &str, of: &Json, keys: [Key; 2]) -> Result<(), String> {
     let Some((latency, factor, unit)) = first(of, keys) else { return Ok(()) };
     let number = |key: &str| latency.get(key).and_then(Json::as_f64);
     let is_told = ["mean", "max"].iter().any(|key| number(key) > Some(0.0));

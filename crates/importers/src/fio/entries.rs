@@ -4,7 +4,7 @@
 use serde_json::{Map, Value as Json};
 
 /// What is told of one job, or of one group of jobs.
-pub struct Entry<'a> {
+pub struct FioEntry<'a> {
     pub job: &'a Json,
     /// What it is called, with the machine where there are several.
     pub title: String,
@@ -18,7 +18,7 @@ pub struct Entry<'a> {
 ///
 /// # Errors
 /// When it has none, or its sum is not that of its machines.
-pub fn of(document: &Json) -> Result<Vec<Entry<'_>>, String> {
+pub fn find_entries(document: &Json) -> Result<Vec<FioEntry<'_>>, String> {
     let list = |key: &str| document.get(key).and_then(Json::as_array);
     match (list("jobs"), list("client_stats")) {
         (Some(jobs), _) => Ok(of_one_machine(document, jobs)),
@@ -27,9 +27,9 @@ pub fn of(document: &Json) -> Result<Vec<Entry<'_>>, String> {
     }
 }
 
-fn of_one_machine<'a>(document: &'a Json, jobs: &'a [Json]) -> Vec<Entry<'a>> {
+fn of_one_machine<'a>(document: &'a Json, jobs: &'a [Json]) -> Vec<FioEntry<'a>> {
     let global = document.get("global options").and_then(Json::as_object);
-    let entry = |job: &'a Json| Entry {
+    let entry = |job: &'a Json| FioEntry {
         job,
         title: name(job).to_owned(),
         options: global.into_iter().chain(own(job)).collect(),
@@ -54,7 +54,7 @@ fn place(job: &Json) -> [Option<&Json>; 4] {
 /// How fio calls the sum of its machines.
 pub const SUM: &str = "All clients";
 
-fn of_machines<'a>(document: &'a Json, stats: &'a [Json]) -> Result<Vec<Entry<'a>>, String> {
+fn of_machines<'a>(document: &'a Json, stats: &'a [Json]) -> Result<Vec<FioEntry<'a>>, String> {
     let is_sum = |job: &&Json| name(job) == SUM && own(job).is_none();
     let (sum, machines) = match stats.split_last() {
         Some((last, others)) if is_sum(&last) => (Some(last), others),
@@ -68,19 +68,19 @@ fn of_machines<'a>(document: &'a Json, stats: &'a [Json]) -> Result<Vec<Entry<'a
     if machines.iter().any(|job| job.get("hostname").and_then(Json::as_str).is_none()) {
         return Err("one of its `client_stats` does not say of which machine it is".to_owned());
     }
-    let mut entries: Vec<Entry<'_>> =
+    let mut entries: Vec<FioEntry<'_>> =
         machines.iter().map(|job| of_machine(document, machines, job)).collect();
     if let Some(job) = sum {
         if !machines.is_empty() {
             adds_up(machines, job)?;
         }
         // It has the name of the machine that answered last, and is not of it alone.
-        entries.push(Entry { job, title: SUM.to_owned(), options: Vec::new(), each: false });
+        entries.push(FioEntry { job, title: SUM.to_owned(), options: Vec::new(), each: false });
     }
     Ok(entries)
 }
 
-fn of_machine<'a>(document: &'a Json, machines: &[Json], job: &'a Json) -> Entry<'a> {
+fn of_machine<'a>(document: &'a Json, machines: &[Json], job: &'a Json) -> FioEntry<'a> {
     let of_host = |other: &Json, key: &str| other.get(key) == job.get(key);
     let here = |other: &&Json| of_host(other, "hostname") && of_host(other, "port");
     let text = |key: &str| job.get(key).map(|it| it.as_str().map_or(it.to_string(), str::to_owned));
@@ -108,7 +108,7 @@ fn of_machine<'a>(document: &'a Json, machines: &[Json], job: &'a Json) -> Entry
     };
     let told_truly = entries == 1 || global.is_some() && machines.iter().filter(here).all(one_job);
     let options: Vec<_> = global.into_iter().chain(own(job)).collect();
-    Entry {
+    FioEntry {
         job,
         title,
         options: if told_truly { options } else { Vec::new() },
@@ -136,13 +136,13 @@ fn adds_up(machines: &[Json], sum: &Json) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::super::FIO;
-    use crate::Said;
+    use crate::ToolResult;
     use crate::testing::{figure, rounded};
 
     const MERGED: &str = include_str!("../../../../tests/fixtures/tools/fio-3.33-clients.txt");
     const OWN: &str = include_str!("../../../../tests/fixtures/tools/fio-3.42-clients.txt");
 
-    fn titles(said: &[Said]) -> Vec<&str> {
+    fn titles(said: &[ToolResult]) -> Vec<&str> {
         said.iter().map(|said| said.title.as_str()).collect()
     }
 
@@ -153,7 +153,7 @@ mod tests {
         let said = (FIO.parse)(OWN).unwrap();
         let due = ["small on 127.0.0.1:8775", "large on 127.0.0.1:8776", "All clients"];
         assert_eq!(titles(&said), due);
-        let rate = |of: &Said| figure(of, "throughput_bytes_per_s").unwrap();
+        let rate = |of: &ToolResult| figure(of, "throughput_bytes_per_s").unwrap();
         let rates: Vec<f64> = said.iter().map(rate).collect();
         assert_eq!(rates, [35_098_778.0, 67_108_864.0, 70_197_556.0]);
         assert_eq!(rounded(&said[2], "iops"), Some(9104.603));

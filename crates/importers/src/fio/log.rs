@@ -17,7 +17,7 @@ use experiment::measurement::reported::{ReportedHistogram, ReportedSeries};
 
 use super::bins::value_of_bucket;
 use super::text::version;
-use crate::Said;
+use crate::ToolResult;
 
 /// What a file's name says of its rows, behind the last `_`: a series, or a histogram.
 const KINDS: [(&str, &str); 6] = [
@@ -89,7 +89,7 @@ pub fn heading(file: &str) -> String {
 ///
 /// # Errors
 /// When it is not told what one is of, or its rows contradict each other.
-pub fn parse(text: &str) -> Result<Vec<Said>, String> {
+pub fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     let mut all: Vec<Log<'_>> = Vec::new();
     let (mut open, mut of) = (false, None);
     for line in text.split_inclusive('\n') {
@@ -129,9 +129,9 @@ struct Log<'a> {
     rows: Vec<&'a str>,
 }
 
-/// A row that is of no histogram.
+/// A row of a log of fio that is of no histogram.
 #[derive(Clone, Copy)]
-struct Row<'a> {
+struct FioLogRow<'a> {
     at_ms: u64,
     value: u64,
     direction: u64,
@@ -149,9 +149,9 @@ impl Log<'_> {
         format!("its log {} {what}", self.title)
     }
 
-    fn said(&self) -> Result<Said, String> {
+    fn said(&self) -> Result<ToolResult, String> {
         let (version, title) = (self.version.to_owned(), self.title.to_owned());
-        let mut said = Said { version, title, ..Said::default() };
+        let mut said = ToolResult { version, title, ..ToolResult::default() };
         match self.kind {
             "_clat_hist" => said.histograms = self.histograms()?,
             _ => said.series = self.series()?,
@@ -195,7 +195,7 @@ impl Log<'_> {
         Ok(named.filter(|series| !series.at_ns.is_empty()).collect())
     }
 
-    fn columns(&self) -> Result<Vec<Row<'_>>, String> {
+    fn columns(&self) -> Result<Vec<FioLogRow<'_>>, String> {
         /// The year 2001, in ms since 1970.
         const EPOCH_MS: u64 = 1_000_000_000_000;
         let many = self.rows.first().map_or(0, |row| row.split(", ").count());
@@ -219,14 +219,14 @@ impl Log<'_> {
                 ));
             }
             let last = columns.get(4..).and_then(<[&str]>::last).copied();
-            all.push(Row { at_ms, value, direction, block_bytes, last });
+            all.push(FioLogRow { at_ms, value, direction, block_bytes, last });
         }
         Ok(all)
     }
 
     /// Whether rows have a priority, which came with 3.19: one in hexadecimals, one behind an
     /// offset, or one that is 0 or 1 at I/Os that cannot all be of the first block.
-    fn has_priority(rows: &[Row<'_>], columns: usize) -> bool {
+    fn has_priority(rows: &[FioLogRow<'_>], columns: usize) -> bool {
         /// A file of fewer blocks may be.
         const ENOUGH: usize = 8;
         let is_small = rows.iter().all(|row| matches!(row.last, Some("0" | "1")));
@@ -237,7 +237,7 @@ impl Log<'_> {
     }
 
     /// What one of its numbers is in the unit of its name.
-    fn unit(&self, rows: &[Row<'_>]) -> Result<f64, String> {
+    fn unit(&self, rows: &[FioLogRow<'_>]) -> Result<f64, String> {
         let columns = self.rows.first().map_or(0, |row| row.split(", ").count());
         let mut numbers = self.version.split(['.', '-']).map(|number| number.parse::<u32>().ok());
         let told = numbers.next().flatten().zip(numbers.next().flatten());

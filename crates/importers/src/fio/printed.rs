@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::Said;
+use crate::ToolResult;
 use experiment::measurement::reported::Figure;
 
 /// One result, and what tells whether it is the same that another form has.
@@ -13,7 +13,7 @@ pub struct Printed {
     pub group: Option<u64>,
     /// When it was printed, as far as that is told.
     pub at: Option<Moment>,
-    pub said: Said,
+    pub said: ToolResult,
 }
 
 /// The results of one form, and those of another that are of no run of the first. Where the first

@@ -41,7 +41,9 @@ fn goes_on(earlier: &Json, later: &Json, chained: bool) -> bool {
     if !pairs().all(asked) || !pairs().all(|(one, other)| nothing_less(one, other)) {
         return false;
     }
-    let (Some(one), Some(other)) = (Run::of(earlier, before), Run::of(later, after)) else {
+    let (Some(one), Some(other)) =
+        (SnapshotTime::of(earlier, before), SnapshotTime::of(later, after))
+    else {
         return pairs().all(same_start);
     };
     let together = (one.begun_s - other.begun_s).abs() <= 1;
@@ -58,16 +60,16 @@ fn nothing_less(one: &Json, other: &Json) -> bool {
 }
 
 /// When a run began and how long it had gone on, s.
-struct Run {
+struct SnapshotTime {
     begun_s: i64,
     elapsed_s: i64,
 }
 
-impl Run {
-    fn of(document: &Json, jobs: &[Json]) -> Option<Run> {
+impl SnapshotTime {
+    fn of(document: &Json, jobs: &[Json]) -> Option<SnapshotTime> {
         let printed_s = document.get("timestamp")?.as_i64()?;
         let elapsed_s = jobs.iter().filter_map(|job| job.get("elapsed")?.as_i64()).max()?;
-        Some(Run { begun_s: printed_s.checked_sub(elapsed_s)?, elapsed_s })
+        Some(SnapshotTime { begun_s: printed_s.checked_sub(elapsed_s)?, elapsed_s })
     }
 }
 

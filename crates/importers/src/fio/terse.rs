@@ -8,15 +8,15 @@ use experiment::measurement::Note;
 
 use super::printed::{Printed, without_progress};
 use super::{MIXED, failed, no_io, percentile_of};
-use crate::Said;
+use crate::ToolResult;
 
 /// Whether a text has such a line, whole or not.
 pub fn knows(text: &str) -> bool {
     text.lines().any(|line| head(line).is_some())
 }
 
-/// What a line begins with.
-struct Head<'a> {
+/// What a line of fio's terse output begins with.
+struct TerseHeader<'a> {
     format: u64,
     /// Empty in format 2, which does not tell it.
     version: &'a str,
@@ -27,7 +27,7 @@ struct Head<'a> {
 }
 
 /// `3;fio-3.33;mixjob;0;0;...`, or of format 2 `2;mixjob;0;0;...`, behind which numbers follow.
-fn head(line: &str) -> Option<Head<'_>> {
+fn head(line: &str) -> Option<TerseHeader<'_>> {
     let (format, rest) = without_progress(line).split_once(';')?;
     let format: u64 = format.parse().ok().filter(|format| *format < 100)?;
     let (version, rest) = match format {
@@ -47,7 +47,7 @@ fn head(line: &str) -> Option<Head<'_>> {
     let numbers = rest.split(';').take(4).all(|field| field.parse::<f64>().is_ok());
     // Where a version should stand and none does, a line is still told by its percentiles.
     let without = numbers && rest.matches(';').count() > 8 && (format == 2 || rest.contains("%="));
-    (is_version || without).then_some(Head { format, version, name, group, error, rest })
+    (is_version || without).then_some(TerseHeader { format, version, name, group, error, rest })
 }
 
 /// A result for each line.
@@ -101,16 +101,16 @@ struct Job<'a> {
     head_name: &'a str,
     version: &'a str,
     group: u64,
-    directions: Vec<(&'static str, Direction)>,
+    directions: Vec<(&'static str, TerseDirection)>,
     /// User and system.
     cpu_percent: [f64; 2],
     /// Context switches and page faults, which never become less.
     counted: [f64; 3],
 }
 
-/// What a line tells of one direction.
+/// What a line of fio's terse output tells of one direction.
 #[derive(Clone, Debug, Default)]
-struct Direction {
+struct TerseDirection {
     kib: f64,
     kib_per_s: f64,
     iops: f64,
@@ -167,7 +167,7 @@ impl<'a> Fields<'a> {
         Some((percent.parse().ok()?, value.parse::<u64>().ok()? as f64))
     }
 
-    fn direction(&mut self, format: u64) -> Option<Direction> {
+    fn direction(&mut self, format: u64) -> Option<TerseDirection> {
         const PERCENTILES: usize = 20;
         let [kib, kib_per_s, iops, runtime_ms] = self.numbers()?;
         let (submission, completion) = (self.latency()?, self.latency()?);
@@ -180,7 +180,7 @@ impl<'a> Fields<'a> {
             let _samples_and_iops: [f64; 6] = self.numbers()?;
         }
         let percentiles = percentiles?;
-        Some(Direction {
+        Some(TerseDirection {
             kib,
             kib_per_s,
             iops,
@@ -208,8 +208,8 @@ fn directions_of(format: u64) -> &'static [&'static [&'static str]] {
 }
 
 impl<'a> Job<'a> {
-    fn of(head: Head<'a>) -> Result<Job<'a>, String> {
-        let Head { format, version, name, group, .. } = head;
+    fn of(head: TerseHeader<'a>) -> Result<Job<'a>, String> {
+        let TerseHeader { format, version, name, group, .. } = head;
         let known = directions_of(format);
         if known.is_empty() {
             return Err(format!(
@@ -263,8 +263,8 @@ impl<'a> Job<'a> {
     fn may_be_of_one_run(&self, later: &Job<'_>) -> bool {
         const INTERVAL_MS: f64 = 500.0;
         let pairs = || self.directions.iter().zip(&later.directions);
-        let grew = |(one, other): (&(_, Direction), &(_, Direction))| {
-            let (one, other): (&Direction, &Direction) = (&one.1, &other.1);
+        let grew = |(one, other): (&(_, TerseDirection), &(_, TerseDirection))| {
+            let (one, other): (&TerseDirection, &TerseDirection) = (&one.1, &other.1);
             let idle = one.kib == 0.0;
             one.kib <= other.kib
                 && one.runtime_ms <= other.runtime_ms
@@ -272,8 +272,8 @@ impl<'a> Job<'a> {
                 && one.latency.max <= other.latency.max
         };
         // Jobs of one size that end one after the other moved the same.
-        let longer = |(one, other): (&(_, Direction), &(_, Direction))| {
-            let (one, other): (&Direction, &Direction) = (&one.1, &other.1);
+        let longer = |(one, other): (&(_, TerseDirection), &(_, TerseDirection))| {
+            let (one, other): (&TerseDirection, &TerseDirection) = (&one.1, &other.1);
             other.runtime_ms - one.runtime_ms >= INTERVAL_MS && one.kib < other.kib
         };
         pairs().all(grew)
@@ -284,7 +284,7 @@ impl<'a> Job<'a> {
     /// Nothing of one that did nothing.
     fn printed(&self) -> Result<Option<Printed>, String> {
         let (version, title) = (self.version.to_owned(), self.head_name.to_owned());
-        let mut said = Said { version, title, ..Said::default() };
+        let mut said = ToolResult { version, title, ..ToolResult::default() };
         let did = self.directions.iter().filter(|(_, of)| of.kib > 0.0 || of.iops > 0.0);
         let did: Vec<_> = did.collect();
         for (way, of) in &self.directions {
@@ -320,7 +320,7 @@ impl<'a> Job<'a> {
     }
 }
 
-impl Direction {
+impl TerseDirection {
     /// Whether its numbers can be of one run.
     fn fits(&self) -> Result<(), &'static str> {
         let latencies = [self.submission, self.completion, self.latency];
@@ -360,7 +360,7 @@ impl Direction {
         [1024.0, 1000.0].into_iter().find(|unit| fits(*unit) && (old || *unit == 1024.0))
     }
 
-    fn add(&self, said: &mut Said, before: &str, unit: f64) {
+    fn add(&self, said: &mut ToolResult, before: &str, unit: f64) {
         let word = if unit == 1024.0 { "KiB/s" } else { "bytes/ms" };
         // A rate of 0 is one that was rounded away.
         let mut add = |name: &str, value: f64, factor: f64, word: &str| {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json};
 use super::options::{access_of, io_engine_of};
 use super::printed::{Moment, Printed, moment, without_progress};
 use super::{MIXED, SYNC, failed, no_io, percentile_of};
-use crate::Said;
+use crate::ToolResult;
 use experiment::measurement::Note;
 
 /// Whether a text has an entry, or the lines of a group, of what fio prints for people.
@@ -23,7 +23,7 @@ pub fn knows(text: &str) -> bool {
 /// # Errors
 /// When an entry failed, has no end, or did nothing.
 pub fn parse(text: &str) -> Result<Vec<Printed>, String> {
-    let mut read = Text::default();
+    let mut read = FioTextParser::default();
     for line in text.split_inclusive('\n') {
         // What has no end may have been longer.
         let Some(line) = line.strip_suffix('\n') else { continue };
@@ -32,14 +32,15 @@ pub fn parse(text: &str) -> Result<Vec<Printed>, String> {
     read.end()
 }
 
-/// What was read so far.
+/// What was read so far of a text of fio.
 #[derive(Default)]
-struct Text {
+struct FioTextParser {
     version: String,
-    /// What each job was asked to do; of two of one name the later, but see [`Text::settings`].
-    asked: Vec<Asked>,
+    /// What each job was asked to do; of two of one name the later, but see
+    /// [`FioTextParser::settings`].
+    asked: Vec<FioJobSettings>,
     /// With whose process each was, which tells snapshots of one run.
-    entries: Vec<(Entry, Printed)>,
+    entries: Vec<(FioEntryKey, Printed)>,
     /// How many entries came since a sum of machines, and were no snapshots.
     since_sum: usize,
     /// Which jobs did nothing.
@@ -49,21 +50,21 @@ struct Text {
     /// Why a job failed, in fio's words; it has an entry where it began at all.
     failed: Option<String>,
     open: Option<Open>,
-    groups: Vec<Said>,
+    groups: Vec<ToolResult>,
     in_group: bool,
 }
 
 /// Who an entry is of: printed again (`--status-interval`) it has the same.
 #[derive(Clone, Debug, PartialEq)]
-struct Entry {
+struct FioEntryKey {
     name: String,
     group: u64,
     process: u64,
     jobs: u64,
 }
 
-/// What a job was asked.
-struct Asked {
+/// What a job of fio was asked to do.
+struct FioJobSettings {
     name: String,
     /// Whether `fio --client` told it of one of its machines, which entries do not name.
     of_machine: bool,
@@ -72,19 +73,19 @@ struct Asked {
 
 /// An entry that has not ended.
 struct Open {
-    of: Entry,
+    of: FioEntryKey,
     at: Option<Moment>,
-    directions: Vec<(&'static str, Vec<Told>)>,
+    directions: Vec<(&'static str, Vec<FioFigure>)>,
     /// Of processors and of flushes, which have no direction.
-    others: Vec<Told>,
+    others: Vec<FioFigure>,
     /// Of which line the percentiles are that follow, and in how many ns.
     percentiles: Option<(&'static str, f64)>,
 }
 
 /// A figure without the name of its direction: what, how much in our unit, and as it was printed.
-type Told = (String, f64, String);
+type FioFigure = (String, f64, String);
 
-impl Text {
+impl FioTextParser {
     fn line(&mut self, line: &str) -> Result<(), String> {
         if let Some(version) = version(line) {
             version.clone_into(&mut self.version);
@@ -119,7 +120,7 @@ impl Text {
         if let Some(number) = group(line) {
             self.in_group = true;
             let title = format!("group {number}");
-            self.groups.push(Said { title, ..Said::default() });
+            self.groups.push(ToolResult { title, ..ToolResult::default() });
         } else if self.in_group {
             match (total(line.trim_start()), self.groups.last_mut()) {
                 (Some((way, rate, printed)), Some(said)) => {
@@ -156,7 +157,7 @@ impl Text {
 
     /// What an entry was asked: of several machines that were asked something else under one name,
     /// what all of them were.
-    fn settings(&self, of: &Entry) -> Map<String, Json> {
+    fn settings(&self, of: &FioEntryKey) -> Map<String, Json> {
         if of.process == NO_PROCESS {
             return Map::new();
         }
@@ -194,9 +195,9 @@ impl Text {
         }
         let version = self.version;
         let groups = self.groups.into_iter();
-        let printed = |said: Said| {
+        let printed = |said: ToolResult| {
             let (name, version) = (said.title.clone(), version.clone());
-            Printed { name, group: None, at: None, said: Said { version, ..said } }
+            Printed { name, group: None, at: None, said: ToolResult { version, ..said } }
         };
         let groups: Vec<Printed> = groups.map(printed).collect();
         match groups.is_empty() {
@@ -281,7 +282,7 @@ impl Open {
     }
 
     /// Where figures of that name belong: to the direction above them, but of flushes to none.
-    fn of(&mut self, name: &str) -> &mut Vec<Told> {
+    fn of(&mut self, name: &str) -> &mut Vec<FioFigure> {
         match self.directions.last_mut().filter(|_| name != SYNC) {
             Some((_, told)) => told,
             None => &mut self.others,
@@ -304,8 +305,12 @@ impl Open {
     /// Nothing of one that did nothing.
     fn printed(self, version: &str, settings: Map<String, Json>) -> Option<Printed> {
         let title = self.of.name.clone();
-        let mut said =
-            Said { version: version.to_owned(), title: title.clone(), settings, ..Said::default() };
+        let mut said = ToolResult {
+            version: version.to_owned(),
+            title: title.clone(),
+            settings,
+            ..ToolResult::default()
+        };
         // Each was issued, as the counts say.
         let ways = &self.directions;
         let alone = ways.len() == 1 && ways.iter().all(|(way, _)| ["read", "write"].contains(way));
@@ -326,7 +331,7 @@ impl Open {
         for (name, value, printed) in self.others {
             said.add(name, value, printed);
         }
-        let Entry { name, group, .. } = self.of;
+        let FioEntryKey { name, group, .. } = self.of;
         Some(Printed { name, group: Some(group), at: self.at, said })
     }
 }
@@ -334,12 +339,12 @@ impl Open {
 /// Of the sum that `fio --client` prints of all machines.
 const NO_PROCESS: u64 = 0;
 
-fn streams(of: &Entry) -> (String, Json) {
+fn streams(of: &FioEntryKey) -> (String, Json) {
     ("streams".to_owned(), of.jobs.into())
 }
 
 /// `name: (groupid=0, jobs=8): err= 0: pid=171908: Thu Sep  5 03:52:31 2024`.
-fn entry(line: &str) -> Option<(Entry, u32, Option<Moment>)> {
+fn entry(line: &str) -> Option<(FioEntryKey, u32, Option<Moment>)> {
     let (name, rest) = line.split_once(": (groupid=")?;
     let name = without_progress(name);
     let (group, rest) = rest.split_once(", jobs=")?;
@@ -350,7 +355,7 @@ fn entry(line: &str) -> Option<(Entry, u32, Option<Moment>)> {
     let process: String = process.chars().take_while(char::is_ascii_digit).collect();
     let name = name.to_owned();
     let (group, jobs) = (group.parse().ok()?, jobs.parse().ok()?);
-    let of = Entry { name, group, process: process.parse().ok()?, jobs };
+    let of = FioEntryKey { name, group, process: process.parse().ok()?, jobs };
     Some((of, error.parse().ok()?, at))
 }
 
@@ -375,7 +380,7 @@ pub fn version(line: &str) -> Option<&str> {
 ///
 /// # Errors
 /// When one of the two rates is missing.
-fn direction(line: &str) -> Result<Option<(&'static str, Vec<Told>)>, String> {
+fn direction(line: &str) -> Result<Option<(&'static str, Vec<FioFigure>)>, String> {
     let Some((way, rest)) = line.split_once(':') else { return Ok(None) };
     let ways = ["read", "write", "trim", MIXED];
     let Some(way) = ways.into_iter().find(|known| *known == way.trim_end()) else {
@@ -411,7 +416,7 @@ fn total(line: &str) -> Option<(&'static str, f64, String)> {
 }
 
 /// `clat (usec): min=41, max=30964, avg=75.25, stdev=202.27`: the mean and the longest.
-fn wait(line: &str) -> Option<(&'static str, Vec<Told>)> {
+fn wait(line: &str) -> Option<(&'static str, Vec<FioFigure>)> {
     let (head, rest) = line.split_once("):")?;
     let (name, unit) = head.split_once(" (")?;
     let (name, unit_ns) = (latency(name.trim())?, unit_ns(unit)?);
@@ -462,8 +467,8 @@ fn rate(text: &str) -> Result<(f64, String), &'static str> {
     let inner = rest.trim_start().strip_prefix('(').and_then(|rest| rest.split_once(')'));
     let bare = !first.ends_with("/s") && inner.is_some_and(|(inner, _)| !inner.ends_with("/s"));
     let of = |text: &str| match bare {
-        true => Rate::of(&format!("{text}B/s")),
-        false => Rate::of(text),
+        true => FioRate::of(&format!("{text}B/s")),
+        false => FioRate::of(text),
     };
     let one = of(first).ok_or("has no rate")?;
     let Some((other, two)) = inner.and_then(|(inner, _)| Some((inner, of(inner)?))) else {
@@ -479,8 +484,8 @@ fn rate(text: &str) -> Result<(f64, String), &'static str> {
     }
 }
 
-/// A rate as it was printed.
-struct Rate {
+/// A rate as fio printed it, in bytes/s.
+struct FioRate {
     bytes_per_s: f64,
     /// What one more in its last place is worth.
     step: f64,
@@ -488,8 +493,8 @@ struct Rate {
     carried: f64,
 }
 
-impl Rate {
-    fn of(text: &str) -> Option<Rate> {
+impl FioRate {
+    fn of(text: &str) -> Option<FioRate> {
         let number = text.strip_suffix("/s")?;
         let end = number.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(number.len());
         let (number, unit) = number.split_at(end);
@@ -509,7 +514,7 @@ impl Rate {
         let decimals = number.split_once('.').map_or(0, |(_, behind)| behind.len());
         let bytes_per_s = number.parse::<f64>().ok()? * unit;
         let is_whole = number.ends_with(".0");
-        Some(Rate {
+        Some(FioRate {
             bytes_per_s,
             step: unit * 0.1f64.powi(decimals as i32),
             carried: if is_whole { bytes_per_s + unit } else { bytes_per_s },
@@ -531,7 +536,7 @@ fn scaled(text: &str) -> Option<f64> {
 
 /// What a job is asked: `name: (g=0): rw=randread, bs=(R) 16.0KiB-16.0KiB, (W) 16.0KiB-16.0KiB, (T)
 /// 16.0KiB-16.0KiB, ioengine=psync, iodepth=1`, or of 2.x `bs=4K-4K/4K-4K/4K-4K`.
-fn asked(line: &str) -> Option<Asked> {
+fn asked(line: &str) -> Option<FioJobSettings> {
     let (name, rest) = line.split_once(": (g=")?;
     let (_, rest) = rest.split_once("): rw=")?;
     let (rw, rest) = rest.split_once(", bs=")?;
@@ -559,7 +564,7 @@ fn asked(line: &str) -> Option<Asked> {
     // `<server> name: ...` of --client.
     let of_machine = name.strip_prefix('<').and_then(|rest| rest.split_once("> "));
     let (of_machine, name) = of_machine.map_or((false, name), |(_, name)| (true, name));
-    Some(Asked { name: name.to_owned(), of_machine, settings: known })
+    Some(FioJobSettings { name: name.to_owned(), of_machine, settings: known })
 }
 
 /// `4096B-4096B`, `16.0KiB-16.0KiB` and `4K-4K`; none of a range.

@@ -1,7 +1,7 @@
 //! (pure) A run of IO500: what is checked of it, and what it tells.
 
 use super::{Row, is_phase};
-use crate::Said;
+use crate::ToolResult;
 use experiment::measurement::Note;
 
 /// IO500's GiB.
@@ -10,18 +10,18 @@ const GIB: f64 = 1_073_741_824.0;
 /// IO500 has 14, in an extended run some 30.
 const MOST_PHASES: usize = 100;
 
-/// A number as it was printed.
+/// A number of IO500 with its text as it was printed.
 #[derive(Clone, Debug, PartialEq)]
-struct Number {
+struct Io500Number {
     value: f64,
     printed: String,
 }
 
-impl Number {
-    fn of(word: &str) -> Result<Number, String> {
+impl Io500Number {
+    fn of(word: &str) -> Result<Io500Number, String> {
         let value = word.parse::<f64>().ok().filter(|it| it.is_finite() && *it >= 0.0);
         let value = value.ok_or_else(|| format!("`{word}` is no result of a phase"))?;
-        Ok(Number { value, printed: word.to_owned() })
+        Ok(Io500Number { value, printed: word.to_owned() })
     }
 
     /// How much of it its last digit can be.
@@ -35,15 +35,15 @@ impl Number {
     }
 }
 
-/// A phase of a run: its name with lines below between its words.
-struct Phase {
+/// A phase of a run of IO500: its name with lines below between its words.
+struct Io500Phase {
     name: String,
-    number: Number,
+    number: Io500Number,
 }
 
-/// A run that has begun.
+/// A run of IO500 that has begun.
 #[derive(Default)]
-pub struct Run {
+pub struct Io500Run {
     version: String,
     /// Whether it is of `result.txt`.
     pub section: bool,
@@ -52,16 +52,16 @@ pub struct Run {
     /// Whether it has a second score, of all of its phases.
     pub extended: bool,
     invalid_phases: Vec<String>,
-    phases: Vec<Phase>,
-    bandwidth: Option<Number>,
-    operations: Option<Number>,
-    total: Option<Number>,
+    phases: Vec<Io500Phase>,
+    bandwidth: Option<Io500Number>,
+    operations: Option<Io500Number>,
+    total: Option<Io500Number>,
 }
 
-impl Run {
-    pub fn of(version: &str, tasks: Option<u64>) -> Run {
+impl Io500Run {
+    pub fn begin(version: &str, tasks: Option<u64>) -> Io500Run {
         let version = version.strip_prefix("io500-").unwrap_or(version);
-        Run { version: version.to_owned(), tasks, ..Run::default() }
+        Io500Run { version: version.to_owned(), tasks, ..Io500Run::default() }
     }
 
     pub fn has_phases(&self) -> bool {
@@ -85,10 +85,10 @@ impl Run {
         {
             self.invalid_phases.push(name.to_owned());
         }
-        self.phase(name, Number::of(row.value)?)
+        self.phase(name, Io500Number::of(row.value)?)
     }
 
-    fn phase(&mut self, name: &str, number: Number) -> Result<(), String> {
+    fn phase(&mut self, name: &str, number: Io500Number) -> Result<(), String> {
         let name = name.to_ascii_lowercase().replace('-', "_");
         // It only writes a file down, to be found by its time.
         if name == "timestamp" {
@@ -107,7 +107,7 @@ impl Run {
                 Err(format!("it has more than {MOST_PHASES} phases"))
             }
             None => {
-                self.phases.push(Phase { name, number });
+                self.phases.push(Io500Phase { name, number });
                 Ok(())
             }
         }
@@ -120,7 +120,7 @@ impl Run {
         }
         match (section, key) {
             ("SCORE", _) => return self.of_all(key, value),
-            (name, "score") if is_phase(name) => self.phase(name, Number::of(value)?)?,
+            (name, "score") if is_phase(name) => self.phase(name, Io500Number::of(value)?)?,
             // `find` may be run by others.
             ("find", "nproc") if self.tasks.is_some_and(|tasks| value != tasks.to_string()) => {
                 self.tasks = None;
@@ -143,7 +143,7 @@ impl Run {
         if known.is_some() {
             return Err(format!("its {key} stands there twice"));
         }
-        *known = Some(Number::of(number)?);
+        *known = Some(Io500Number::of(number)?);
         self.invalid |= words.any(|word| word == "[INVALID]");
         Ok(key == "SCORE")
     }
@@ -169,15 +169,15 @@ impl Run {
         else {
             return Err(wrong());
         };
-        self.bandwidth = Some(Number::of(bandwidth)?);
-        self.operations = Some(Number::of(operations)?);
-        self.total = Some(Number::of(total)?);
+        self.bandwidth = Some(Io500Number::of(bandwidth)?);
+        self.operations = Some(Io500Number::of(operations)?);
+        self.total = Some(Io500Number::of(total)?);
         self.invalid |= label.contains("invalid") || valid.contains(&"[INVALID]");
         Ok(())
     }
 
     /// Its result, its scores held against its phases.
-    pub fn finished(self) -> Result<Said, String> {
+    pub fn finished(self) -> Result<ToolResult, String> {
         let scores = (self.bandwidth.as_ref(), self.operations.as_ref(), self.total.as_ref());
         let (Some(bandwidth), Some(operations), Some(total)) = scores else {
             return Err("a part of its score is missing".to_owned());
@@ -189,8 +189,8 @@ impl Run {
             [("bandwidth", true, bandwidth, 4), ("operations", false, operations, 8)]
         {
             let is_part =
-                |phase: &&Phase| counts(&phase.name) && is_of_bytes(&phase.name) == of_bytes;
-            let parts: Vec<&Number> =
+                |phase: &&Io500Phase| counts(&phase.name) && is_of_bytes(&phase.name) == of_bytes;
+            let parts: Vec<&Io500Number> =
                 self.phases.iter().filter(is_part).map(|phase| &phase.number).collect();
             if !is_mean(score, &parts, due) {
                 return Err(format!(
@@ -204,7 +204,7 @@ impl Run {
         let near = |due: f64| (total.value - due).abs() <= due * share + 1e-6;
         let streams = self.tasks.map(|tasks| ("streams".to_owned(), tasks.into()));
         let (version, settings) = (self.version.clone(), streams.into_iter().collect());
-        let mut said = Said { version, settings, ..Said::default() };
+        let mut said = ToolResult { version, settings, ..ToolResult::default() };
         for phase in &self.phases {
             add(&mut said, &phase.name, &phase.number);
         }
@@ -230,8 +230,8 @@ impl Run {
         }
     }
 
-    fn add_notes(&self, said: &mut Said) {
-        let nothing = |phase: &&Phase| phase.number.value <= 0.0;
+    fn add_notes(&self, said: &mut ToolResult) {
+        let nothing = |phase: &&Io500Phase| phase.number.value <= 0.0;
         let without: Vec<&str> =
             self.phases.iter().filter(nothing).map(|phase| phase.name.as_str()).collect();
         if !without.is_empty() {
@@ -264,8 +264,8 @@ fn counts(name: &str) -> bool {
 }
 
 /// A rate; what is zero was not measured.
-fn add(said: &mut Said, name: &str, number: &Number) {
-    let Number { value, printed } = number;
+fn add(said: &mut ToolResult, name: &str, number: &Io500Number) {
+    let Io500Number { value, printed } = number;
     if *value <= 0.0 {
         return;
     }
@@ -280,8 +280,8 @@ fn add(said: &mut Said, name: &str, number: &Number) {
 
 /// Whether it is the geometric mean of the parts, of which there are `due` in a whole run. What has
 /// no result, or was left out, counts in it as zero; since 2021 not at all.
-fn is_mean(score: &Number, parts: &[&Number], due: usize) -> bool {
-    let of_some: Vec<&&Number> = parts.iter().filter(|part| part.value > 0.0).collect();
+fn is_mean(score: &Io500Number, parts: &[&Io500Number], due: usize) -> bool {
+    let of_some: Vec<&&Io500Number> = parts.iter().filter(|part| part.value > 0.0).collect();
     if score.value <= 0.0 {
         return of_some.len() < due;
     }

@@ -17,7 +17,7 @@ const BASH: &str = recorded!("2019-bash");
 const TWO: &str = recorded!("sc20_v3");
 const INVALID: &str = recorded!("isc22_v1-invalid");
 
-fn notes(said: &Said) -> Vec<(&str, &str)> {
+fn notes(said: &ToolResult) -> Vec<(&str, &str)> {
     said.notes.iter().map(|note| (note.kind.as_str(), note.text.as_str())).collect()
 }
 

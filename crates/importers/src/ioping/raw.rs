@@ -3,10 +3,10 @@
 //!
 //! No word tells whose they are. That its iops are its requests by their time proves the unit.
 
-use crate::Said;
+use crate::ToolResult;
 
 /// The result of a text that has such a line and nothing else but remarks and prompts.
-pub(super) fn parse(text: &str) -> Result<Vec<Said>, String> {
+pub(super) fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     let mut found = None;
     for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
         let line = line.trim();
@@ -34,7 +34,7 @@ fn number(word: &str) -> Option<f64> {
     word.parse::<f64>().ok().filter(|number| is_plain && *number < 1e18)
 }
 
-fn said(line: &str, numbers: &[f64]) -> Result<Said, String> {
+fn said(line: &str, numbers: &[f64]) -> Result<ToolResult, String> {
     let wrong = || {
         format!(
             "`{line}` is no line of numbers of ioping -B 0.7 to 1.3: they contradict each other"
@@ -72,7 +72,7 @@ fn said(line: &str, numbers: &[f64]) -> Result<Said, String> {
     if !is_ok {
         return Err(wrong());
     }
-    let mut said = Said::default();
+    let mut said = ToolResult::default();
     said.add("iops", iops, format!("{iops} iops"));
     said.add("throughput_bytes_per_s", rate, format!("{rate} B/s"));
     let times = [("mean", mean), ("min", min), ("max", max), ("stddev", deviation)];

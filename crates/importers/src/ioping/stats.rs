@@ -1,7 +1,7 @@
 //! (pure) A block of ioping's statistics: its lines, held against each other.
 
 use super::Requests;
-use crate::Said;
+use crate::ToolResult;
 use experiment::measurement::Note;
 
 /// A number as it was printed: what it is at least and at most before it was rounded.
@@ -87,9 +87,9 @@ fn quantity(text: &str, units: &Units) -> Option<Range> {
     Some(Range { value, least, most: value + step, is_whole: decimals == 0 })
 }
 
-/// What was told in one line: how many requests, in how long, of how many bytes, how fast.
+/// One line of statistics: how many requests, in how long, of how many bytes, how fast.
 #[derive(Debug)]
-struct Told {
+struct IopingTotals {
     count: Range,
     time: Range,
     /// Since 1.0.
@@ -98,9 +98,9 @@ struct Told {
     rate: (Range, String),
 }
 
-impl Told {
+impl IopingTotals {
     /// `N in T, [SIZE,] I iops, R/s`, and the word behind the size.
-    fn of<'a>(text: &'a str, between: &str) -> Option<(Told, Option<&'a str>)> {
+    fn of<'a>(text: &'a str, between: &str) -> Option<(IopingTotals, Option<&'a str>)> {
         let parts: Vec<&str> = text.split(", ").collect();
         let (first, size, iops, rate) = match parts.as_slice() {
             [first, iops, rate] => (first, None, iops, rate),
@@ -120,7 +120,7 @@ impl Told {
             Some(size) => Some(quantity(bare(size), SIZES)?),
             None => None,
         };
-        let told = Told {
+        let told = IopingTotals {
             count: quantity(count, COUNTS)?,
             time: quantity(time, TIMES)?,
             size,
@@ -148,8 +148,8 @@ impl Told {
 /// A block of which lines are being read.
 pub(super) struct Stats {
     title: String,
-    completed: Option<(Told, Option<String>)>,
-    generated: Option<Told>,
+    completed: Option<(IopingTotals, Option<String>)>,
+    generated: Option<IopingTotals>,
     /// Requests that it left out, as it says it.
     left_out: String,
     /// The shortest, the mean, the longest and the deviation, as they were printed.
@@ -175,14 +175,15 @@ impl Stats {
             if self.completed.is_some() {
                 return Err("what completed stands twice in its statistics".to_owned());
             }
-            let (told, direction) = Told::of(line, " requests completed in ").ok_or_else(wrong)?;
+            let (told, direction) =
+                IopingTotals::of(line, " requests completed in ").ok_or_else(wrong)?;
             self.completed = Some((told, direction.map(str::to_owned)));
         } else if let Some((left_out, rest)) = line.split_once("generated ") {
             if self.generated.is_some() || self.completed.is_none() {
                 return Err("what was generated stands twice in its statistics, or alone".into());
             }
             self.left_out = left_out.trim().trim_end_matches(',').to_owned();
-            let (told, _) = Told::of(rest, " requests in ").ok_or_else(wrong)?;
+            let (told, _) = IopingTotals::of(rest, " requests in ").ok_or_else(wrong)?;
             self.generated = Some(told);
         } else if !line.is_empty() {
             return Err(wrong());
@@ -211,14 +212,14 @@ impl Stats {
     }
 
     /// The result, where nothing in it contradicts another.
-    pub(super) fn said(self, requests: Requests) -> Result<Said, String> {
+    pub(super) fn said(self, requests: Requests) -> Result<ToolResult, String> {
         let [min, mean, max, deviation] = self.times.as_slice() else {
             return Err("its statistics have no four times".to_owned());
         };
         let Some((completed, direction)) = &self.completed else {
             return Err("its statistics have no line of what completed".to_owned());
         };
-        let mut said = Said { title: self.title.clone(), ..Said::default() };
+        let mut said = ToolResult { title: self.title.clone(), ..ToolResult::default() };
         let before = way(direction.as_deref(), &requests)?;
         if completed.count.value > 0.0 {
             self.check(completed, [min.0, mean.0, max.0, deviation.0])?;
@@ -263,7 +264,11 @@ impl Stats {
         }
     }
 
-    fn check(&self, of: &Told, [min, mean, max, deviation]: [Range; 4]) -> Result<(), String> {
+    fn check(
+        &self,
+        of: &IopingTotals,
+        [min, mean, max, deviation]: [Range; 4],
+    ) -> Result<(), String> {
         let wrong = |what: &str| Err(format!("in the statistics of `{}` {what}", self.title));
         let second = Range::exactly(1e9);
         if min.least > mean.most || mean.least > max.most {
@@ -289,7 +294,7 @@ impl Stats {
         }
     }
 
-    fn check_generated(&self, completed: &Told, of: &Told) -> Result<(), String> {
+    fn check_generated(&self, completed: &IopingTotals, of: &IopingTotals) -> Result<(), String> {
         let wrong = |what: &str| Err(format!("in the statistics of `{}` {what}", self.title));
         if !of.is_of_its_time() {
             return wrong("the rates of what was generated are not of its time");
@@ -318,7 +323,7 @@ impl Stats {
         if of_requests.is_some_and(|size| completed.count.value > 0.0 && !size.is_near(each)) {
             return Err(format!("the requests of `{}` are of another size", self.title));
         }
-        let generated = self.generated.as_ref().and_then(Told::block);
+        let generated = self.generated.as_ref().and_then(IopingTotals::block);
         let told = [
             of_requests.filter(|size| size.is_whole).map(|size| size.value),
             completed.block(),

@@ -9,7 +9,7 @@ const OLD: &str = include_str!("../../../../tests/fixtures/tools/ioping-0.8-thre
 const TEN: &str = include_str!("../../../../tests/fixtures/tools/ioping-0.9-ten-requests.txt");
 const NEW: &str = include_str!("../../../../tests/fixtures/tools/ioping-1.3-eight-runs.txt");
 
-fn all_of(said: &Said, names: &[(&str, f64)]) {
+fn all_of(said: &ToolResult, names: &[(&str, f64)]) {
     for (name, value) in names {
         assert_eq!(rounded(said, name), Some(*value), "{name}");
     }

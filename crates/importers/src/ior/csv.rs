@@ -1,8 +1,8 @@
 //! (pure) IOR's CSV, of 4.0 and later: a line for each repetition and way, below a head for each
 //! test. It has no end, so each line is a result of its own.
 
-use super::summary::{MIB, Number};
-use crate::Said;
+use super::summary::{IorNumber, MIB};
+use crate::ToolResult;
 
 /// Why a file is refused.
 pub const NO_RATES: &str = "the CSV of IOR 3.2 and 3.3 has no rates; run it without \
@@ -34,7 +34,7 @@ fn has_no_rates(line: &str) -> bool {
 ///
 /// # Errors
 /// When a line below a head is of another form, or stands there twice.
-pub fn parse(text: &str) -> Result<Vec<Said>, String> {
+pub fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     let mut all = Vec::new();
     // The ways and repetitions since the last head.
     let mut seen: Option<Vec<(String, u64)>> = None;
@@ -70,9 +70,9 @@ pub fn parse(text: &str) -> Result<Vec<Said>, String> {
     }
 }
 
-fn repetition(words: &[&str]) -> Option<((String, u64), Said)> {
+fn repetition(words: &[&str]) -> Option<((String, u64), ToolResult)> {
     let way = *words.first()?;
-    let rate = Number::of(words.get(1)?).ok()?;
+    let rate = IorNumber::parse(words.get(1)?).ok()?;
     let whole = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok());
     let transfer = words.get(5)?.parse::<f64>().ok().filter(|kib| *kib > 0.0 && *kib < 1e12)?;
     let tasks = whole(10)?;
@@ -81,10 +81,10 @@ fn repetition(words: &[&str]) -> Option<((String, u64), Said)> {
     let transfer = (transfer * 1024.0).round() as u64;
     let settings = [("streams", tasks), ("block-size", transfer)];
     let settings = settings.into_iter().map(|(knob, value)| (knob.to_owned(), value.into()));
-    let mut said = Said {
+    let mut said = ToolResult {
         title: format!("{way}, repetition {iteration}"),
         settings: settings.collect(),
-        ..Said::default()
+        ..ToolResult::default()
     };
     let printed = format!("{} MiB/s", rate.printed);
     said.add(format!("{way}_throughput_bytes_per_s"), rate.value * MIB, printed);

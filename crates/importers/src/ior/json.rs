@@ -5,8 +5,8 @@
 
 use serde_json::Value as Json;
 
-use super::summary::{Number, Rates, Row, Shape, Tests, check_repetitions};
-use crate::{Said, json};
+use super::summary::{IorNumber, IorRates, IorRow, Shape, Tests, check_repetitions};
+use crate::{ToolResult, json};
 
 /// Its rates have four digits behind the point.
 const DIGIT: f64 = 0.0001;
@@ -32,7 +32,7 @@ const BETWEEN: [&str; 6] = [
 ///
 /// # Errors
 /// When a document was cut short, is broken, or contradicts itself.
-pub fn parse(text: &str) -> Result<Vec<Said>, String> {
+pub fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     let is_json = |line: &&str| !BETWEEN.iter().any(|words| line.starts_with(words));
     let text: String = text.split_inclusive('\n').filter(is_json).collect();
     let mut all = Vec::new();
@@ -47,7 +47,7 @@ pub fn parse(text: &str) -> Result<Vec<Said>, String> {
     }
 }
 
-fn run(document: &Json) -> Result<Vec<Said>, String> {
+fn run(document: &Json) -> Result<Vec<ToolResult>, String> {
     if document.get("Finished").is_none() {
         return Err("its JSON does not say that it finished".to_owned());
     }
@@ -69,21 +69,21 @@ fn run(document: &Json) -> Result<Vec<Said>, String> {
     tests.finished(begun.len())
 }
 
-fn row(told: &Json) -> Result<Row, String> {
+fn row(told: &Json) -> Result<IorRow, String> {
     let way = match told["operation"].as_str() {
         Some("write") => "write",
         Some("read") => "read",
         _ => return Err(format!("{} is no operation of its summary", told["operation"])),
     };
     let number = |name: &str| match told[name].as_f64() {
-        Some(value) => Ok(Number { value, printed: told[name].to_string() }),
+        Some(value) => Ok(IorNumber { value, printed: told[name].to_string() }),
         None => Err(format!("the `{name}` of its summary is {}", told[name])),
     };
-    let rates = |max: &str, min: &str, mean: &str| -> Result<Rates, String> {
-        Ok(Rates { max: number(max)?, min: number(min)?, mean: number(mean)? })
+    let rates = |max: &str, min: &str, mean: &str| -> Result<IorRates, String> {
+        Ok(IorRates { max: number(max)?, min: number(min)?, mean: number(mean)? })
     };
     let whole = |name: &str| told[name].as_u64();
-    Ok(Row {
+    Ok(IorRow {
         way,
         test: whole("TestID").ok_or_else(|| format!("{} is no test of its", told["TestID"]))?,
         mib: rates("bwMaxMIB", "bwMinMIB", "bwMeanMIB")?,

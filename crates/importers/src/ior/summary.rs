@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
 
-use crate::Said;
+use crate::ToolResult;
 use experiment::measurement::Note;
 
 /// IOR's MiB.
@@ -12,29 +12,29 @@ pub const MIB: f64 = 1_048_576.0;
 /// Rates of the text have two digits behind the point.
 pub const ROUNDING: f64 = 0.01;
 
-/// A number as it was printed.
+/// A number of IOR with its text as it was printed.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Number {
+pub struct IorNumber {
     pub value: f64,
     pub printed: String,
 }
 
-impl Number {
+impl IorNumber {
     /// # Errors
     /// When it is none.
-    pub fn of(word: &str) -> Result<Number, String> {
+    pub fn parse(word: &str) -> Result<IorNumber, String> {
         let value = word.parse::<f64>().ok().filter(|number| number.is_finite());
         let value = value.ok_or_else(|| format!("`{word}` in its summary is no number"))?;
-        Ok(Number { value, printed: word.to_owned() })
+        Ok(IorNumber { value, printed: word.to_owned() })
     }
 }
 
-/// Of several repetitions.
+/// The rates of several repetitions of a test.
 #[derive(Clone, Debug, Default)]
-pub struct Rates {
-    pub max: Number,
-    pub min: Number,
-    pub mean: Number,
+pub struct IorRates {
+    pub max: IorNumber,
+    pub min: IorNumber,
+    pub mean: IorNumber,
 }
 
 /// What a test was asked to do, as far as it is told.
@@ -62,14 +62,14 @@ impl Shape {
     }
 }
 
-/// A row of a summary.
+/// A row of IOR's summary: one way of one test.
 #[derive(Clone, Debug, Default)]
-pub struct Row {
+pub struct IorRow {
     pub way: &'static str,
     pub test: u64,
-    pub mib: Rates,
+    pub mib: IorRates,
     /// I/Os per second, where it has them.
-    pub ops: Option<Rates>,
+    pub ops: Option<IorRates>,
     pub shape: Shape,
     /// MiB that were moved, and to within how much.
     pub moved: Option<(f64, f64)>,
@@ -79,13 +79,13 @@ pub struct Row {
     pub ops_of_segment: bool,
 }
 
-impl Row {
+impl IorRow {
     /// # Errors
     /// When its numbers contradict each other.
     pub fn check(&self) -> Result<(), String> {
         let way = self.way;
         for rates in [Some(&self.mib), self.ops.as_ref()].into_iter().flatten() {
-            let Rates { max, min, mean } = rates;
+            let IorRates { max, min, mean } = rates;
             let digit = self.digit;
             if mean.value > max.value + digit || mean.value < min.value - digit {
                 return Err(format!(
@@ -102,7 +102,7 @@ impl Row {
     }
 
     /// Whether the I/Os per second, as many transfers as that, are the rate.
-    fn ops_agree(&self, ops: &Rates, segments: u64) -> Option<bool> {
+    fn ops_agree(&self, ops: &IorRates, segments: u64) -> Option<bool> {
         let transfer = self.shape.transfer? as f64 / MIB * segments as f64;
         let rounding = self.digit * (1.0 + transfer) + self.mib.mean.value * 1e-6;
         Some((ops.mean.value * transfer - self.mib.mean.value).abs() <= rounding)
@@ -112,7 +112,7 @@ impl Row {
     ///
     /// # Errors
     /// When they are no whole part of the rate.
-    fn add_ops(&self, said: &mut Said) -> Result<(), String> {
+    fn add_ops(&self, said: &mut ToolResult) -> Result<(), String> {
         let Some(ops) = &self.ops else { return Ok(()) };
         let way = self.way;
         let wrong =
@@ -148,7 +148,7 @@ impl Row {
     ///
     /// # Errors
     /// When its numbers contradict each other.
-    pub fn add_to(&self, said: &mut Said) -> Result<(), String> {
+    pub fn add_to(&self, said: &mut ToolResult) -> Result<(), String> {
         self.check()?;
         let way = self.way;
         for (name, number) in [
@@ -192,7 +192,7 @@ impl Row {
 /// The results of a run, by the number of their test, in the order of its summary.
 #[derive(Default)]
 pub struct Tests {
-    tests: Vec<(u64, Shape, Said)>,
+    tests: Vec<(u64, Shape, ToolResult)>,
     /// Where each of them is.
     places: BTreeMap<u64, usize>,
 }
@@ -202,7 +202,7 @@ impl Tests {
     ///
     /// # Errors
     /// When it contradicts itself, or an earlier row of the same test.
-    pub fn add(&mut self, version: &str, row: &Row) -> Result<(), String> {
+    pub fn add(&mut self, version: &str, row: &IorRow) -> Result<(), String> {
         let test = row.test;
         let known = self.places.get(&test).and_then(|at| self.tests.get_mut(*at));
         if let Some((_, shape, said)) = known {
@@ -216,7 +216,7 @@ impl Tests {
             return row.add_to(said);
         }
         let (version, settings) = (version.to_owned(), row.settings());
-        let mut said = Said { version, settings, ..Said::default() };
+        let mut said = ToolResult { version, settings, ..ToolResult::default() };
         row.add_to(&mut said)?;
         self.places.insert(test, self.tests.len());
         self.tests.push((test, row.shape.clone(), said));
@@ -232,7 +232,7 @@ impl Tests {
     ///
     /// # Errors
     /// When there are more, or none.
-    pub fn finished(self, begun: usize) -> Result<Vec<Said>, String> {
+    pub fn finished(self, begun: usize) -> Result<Vec<ToolResult>, String> {
         let several = match self.tests.len() {
             0 => return Err("a run of it has no summary".to_owned()),
             // A row whose number had been changed would be a test of its own.
@@ -241,7 +241,7 @@ impl Tests {
             }
             number => number > 1,
         };
-        let named = |(number, _, mut said): (u64, Shape, Said)| {
+        let named = |(number, _, mut said): (u64, Shape, ToolResult)| {
             said.title = if several { format!("test {number}") } else { String::new() };
             said
         };
@@ -253,7 +253,7 @@ impl Tests {
 ///
 /// # Errors
 /// When they are not the same.
-pub fn check_repetitions(row: &Row, rates: &[f64], rounding: f64) -> Result<(), String> {
+pub fn check_repetitions(row: &IorRow, rates: &[f64], rounding: f64) -> Result<(), String> {
     let due = row.shape.repetitions.and_then(|many| usize::try_from(many).ok());
     if rates.is_empty() || due != Some(rates.len()) {
         return Ok(());

@@ -24,12 +24,12 @@ const CSV: &str = recorded!("4.0.0-csv");
 const MIB: f64 = 1_048_576.0;
 
 /// The rate of a way in MiB/s, to two digits.
-fn mib(said: &Said, name: &str) -> Option<f64> {
+fn mib(said: &ToolResult, name: &str) -> Option<f64> {
     let name = format!("{name}_throughput_bytes_per_s");
     figure(said, &name).map(|value| (value / MIB * 100.0).round() / 100.0)
 }
 
-fn kinds(said: &Said) -> Vec<&str> {
+fn kinds(said: &ToolResult) -> Vec<&str> {
     said.notes.iter().map(|note| note.kind.as_str()).collect()
 }
 
@@ -70,7 +70,7 @@ fn a_run_without_its_end_is_no_result() {
 #[test]
 fn every_test_of_a_script_is_a_result() {
     let all = parse(TESTS).unwrap();
-    let of = |said: &Said, name: &str| figure(said, name).map(f64::round);
+    let of = |said: &ToolResult, name: &str| figure(said, name).map(f64::round);
     let titles: Vec<&str> = all.iter().map(|said| said.title.as_str()).collect();
     assert_eq!(titles, ["test 0", "test 1"]);
     assert_eq!(of(&all[0], "write_throughput_bytes_per_s"), Some(447_500_780.0));
@@ -90,7 +90,7 @@ fn every_test_of_a_script_is_a_result() {
         parse(&format!("{head}RefNum\n{rows}{end}"))
     };
     let turned = text(&[2, 1, 0, 3]).unwrap();
-    let figures = |said: &Said| ["write", "read"].map(|way| mib(said, way).unwrap());
+    let figures = |said: &ToolResult| ["write", "read"].map(|way| mib(said, way).unwrap());
     assert_eq!(figures(&turned[0]), figures(&all[1]));
     assert_eq!(figures(&turned[1]), figures(&all[0]));
     assert_eq!(text(&[0, 1]).unwrap()[0].figures, all[0].figures);

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use super::summary::{MIB, Number, ROUNDING, Rates, Row, Shape, Tests, check_repetitions};
-use crate::Said;
+use super::summary::{IorNumber, IorRates, IorRow, MIB, ROUNDING, Shape, Tests, check_repetitions};
+use crate::ToolResult;
 use experiment::measurement::Note;
 
 /// Whether a run begins with this line.
@@ -21,9 +21,9 @@ pub fn begins(line: &str) -> bool {
 ///
 /// # Errors
 /// When a run is not, or contradicts itself.
-pub fn parse(text: &str) -> Result<Vec<Said>, String> {
+pub fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     let mut all = Vec::new();
-    let mut run: Option<Run> = None;
+    let mut run: Option<IorRun> = None;
     for line in text.split_inclusive('\n') {
         let Some(line) = line.strip_suffix('\n').map(str::trim) else {
             // What has no end may have been longer.
@@ -40,7 +40,7 @@ pub fn parse(text: &str) -> Result<Vec<Said>, String> {
             if let Some(before) = run.take() {
                 all.push(before.unfinished("a run of it does not say that it finished")?);
             }
-            run = Some(Run { version: version.to_owned(), ..Run::default() });
+            run = Some(IorRun { version: version.to_owned(), ..IorRun::default() });
         } else if is_end(line) {
             if let Some(run) = run.take() {
                 all.extend(run.finished()?);
@@ -61,16 +61,16 @@ fn is_end(line: &str) -> bool {
     matches!(key, Some("Finished" | "Run finished"))
 }
 
-/// A run that has begun.
+/// A run of IOR that has begun.
 #[derive(Default)]
-struct Run {
+struct IorRun {
     version: String,
     command: String,
     /// What each test that began is, and did.
     begun: Vec<Begun>,
     /// The columns of the summary, where lines are of it now.
-    columns: Option<&'static Columns>,
-    rows: Vec<Row>,
+    columns: Option<&'static IorColumns>,
+    rows: Vec<IorRow>,
     /// Of which tests and ways they are.
     of: BTreeSet<(u64, &'static str)>,
     /// The first error that it stopped at.
@@ -85,15 +85,15 @@ struct Run {
 struct Begun {
     shape: Shape,
     /// The way and the rate of each repetition, and how long it took.
-    repetitions: Vec<(&'static str, Number, f64)>,
+    repetitions: Vec<(&'static str, IorNumber, f64)>,
     /// `Max Write` and `Max Read`.
     max: Vec<(&'static str, f64)>,
     /// Bytes that were moved, where a warning says so.
     moved: Option<f64>,
 }
 
-/// Where the columns of a summary are.
-struct Columns {
+/// Where the columns of IOR's summary are.
+struct IorColumns {
     head: &'static str,
     /// How many words a row has.
     words: usize,
@@ -108,8 +108,8 @@ struct Columns {
 }
 
 /// The heads of summaries, their blanks as one.
-const COLUMNS: [Columns; 6] = [
-    Columns {
+const COLUMNS: [IorColumns; 6] = [
+    IorColumns {
         head: "Operation Max(MiB) Min(MiB) Mean(MiB) StdDev Max(OPs) Min(OPs) Mean(OPs) StdDev \
                Mean(s) Stonewall(s) Stonewall(MiB) Test# #Tasks tPN reps fPP reord reordoff \
                reordrand seed segcnt blksiz xsize aggs(MiB) API RefNum",
@@ -121,7 +121,7 @@ const COLUMNS: [Columns; 6] = [
         ops_of_segment: false,
     },
     // 3.2
-    Columns {
+    IorColumns {
         head: "Operation Max(MiB) Min(MiB) Mean(MiB) StdDev Max(OPs) Min(OPs) Mean(OPs) StdDev \
                Mean(s) Test# #Tasks tPN reps fPP reord reordoff reordrand seed segcnt blksiz xsize \
                aggs(MiB) API RefNum",
@@ -133,7 +133,7 @@ const COLUMNS: [Columns; 6] = [
         ops_of_segment: false,
     },
     // 3.1 while 3.2 was made
-    Columns {
+    IorColumns {
         head: "Operation Max(MiB) Min(MiB) Mean(MiB) StdDev Max(OPs) Min(OPs) Mean(OPs) StdDev \
                Mean(s) Test# #Tasks tPN reps fPP reord reordoff reordrand seed segcnt blksiz xsize \
                aggsize API RefNum",
@@ -145,7 +145,7 @@ const COLUMNS: [Columns; 6] = [
         ops_of_segment: false,
     },
     // 3.0 and 3.1
-    Columns {
+    IorColumns {
         head: "Operation Max(MiB) Min(MiB) Mean(MiB) StdDev Mean(s) Test# #Tasks tPN reps fPP \
                reord reordoff reordrand seed segcnt blksiz xsize aggsize API RefNum",
         words: 21,
@@ -156,7 +156,7 @@ const COLUMNS: [Columns; 6] = [
         ops_of_segment: false,
     },
     // 2.10, and the same with -v
-    Columns {
+    IorColumns {
         head: "Operation Max (MiB) Min (MiB) Mean (MiB) Std Dev Max (OPs) Min (OPs) Mean (OPs) \
                Std Dev Mean (s)",
         words: 11,
@@ -166,7 +166,7 @@ const COLUMNS: [Columns; 6] = [
         moved: (0.0, 0.0),
         ops_of_segment: true,
     },
-    Columns {
+    IorColumns {
         head: "Operation Max (MiB) Min (MiB) Mean (MiB) Std Dev Max (OPs) Min (OPs) Mean (OPs) \
                Std Dev Mean (s) Op grep #Tasks tPN reps fPP reord reordoff reordrand seed segcnt \
                blksiz xsize aggsize",
@@ -179,11 +179,11 @@ const COLUMNS: [Columns; 6] = [
     },
 ];
 
-impl Run {
+impl IorRun {
     /// IOR 2.10 prints its name before each test of a script, and its end once.
     fn goes_on(&mut self, version: &str) -> bool {
         let of_all = self.begun.len();
-        let is_told = |row: &Row| row.test + 1 == of_all as u64;
+        let is_told = |row: &IorRow| row.test + 1 == of_all as u64;
         let goes_on = version == self.version
             && version.starts_with("2.")
             && of_all > 0
@@ -264,7 +264,12 @@ impl Run {
         }
     }
 
-    fn row(&mut self, line: &str, words: &[&str], columns: &'static Columns) -> Result<(), String> {
+    fn row(
+        &mut self,
+        line: &str,
+        words: &[&str],
+        columns: &'static IorColumns,
+    ) -> Result<(), String> {
         let way = match words.first() {
             Some(&"write") => "write",
             Some(&"read") => "read",
@@ -281,9 +286,9 @@ impl Run {
                 columns.words
             ));
         }
-        let rates = |at: usize| -> Result<Rates, String> {
-            let number = |at: usize| Number::of(words.get(at).copied().unwrap_or_default());
-            Ok(Rates { max: number(at)?, min: number(at + 1)?, mean: number(at + 2)? })
+        let rates = |at: usize| -> Result<IorRates, String> {
+            let number = |at: usize| IorNumber::parse(words.get(at).copied().unwrap_or_default());
+            Ok(IorRates { max: number(at)?, min: number(at + 1)?, mean: number(at + 2)? })
         };
         let of_all = self.begun.len();
         let last = self.begun.last().ok_or("its summary is of no test")?;
@@ -297,7 +302,7 @@ impl Run {
         }
         let (unit, digit) = columns.moved;
         let moved = columns.tasks.and_then(|at| words.get(at + 11)?.parse::<f64>().ok());
-        self.rows.push(Row {
+        self.rows.push(IorRow {
             way,
             test,
             mib: rates(1)?,
@@ -311,7 +316,7 @@ impl Run {
     }
 
     /// Its results, its summary held against what stands before it.
-    fn finished(self) -> Result<Vec<Said>, String> {
+    fn finished(self) -> Result<Vec<ToolResult>, String> {
         let mut tests = Tests::default();
         for row in &self.rows {
             row.check()?;
@@ -352,7 +357,7 @@ impl Run {
     }
 
     /// The one repetition of what IO500 started; why there is none.
-    fn unfinished(self, why: &str) -> Result<Said, String> {
+    fn unfinished(self, why: &str) -> Result<ToolResult, String> {
         if let Some(error) = &self.error {
             return Err(format!("IOR stopped at an error: {error}"));
         }
@@ -374,7 +379,7 @@ impl Run {
     }
 
     /// IO500 lets IOR go one way once, and print a row of it and no more.
-    fn lone_repetition(self) -> Result<Said, String> {
+    fn lone_repetition(self) -> Result<ToolResult, String> {
         let no_row = || {
             "IO500 started it and lets it print no summary, and the row of its one repetition is \
              not there: it was cut short, or stopped; the result_summary.txt of IO500 has the \
@@ -398,9 +403,9 @@ impl Run {
             return Err(format!("its bytes and its seconds do not give its rate of {way}"));
         }
         let moved = test.moved.map(|moved| (moved / MIB, 0.0));
-        let row = Row { shape: test.shape.clone(), moved, ..Row::default() };
+        let row = IorRow { shape: test.shape.clone(), moved, ..IorRow::default() };
         let (version, settings) = (self.version.clone(), row.settings());
-        let mut said = Said { version, settings, ..Said::default() };
+        let mut said = ToolResult { version, settings, ..ToolResult::default() };
         let printed = format!("{} MiB/s", rate.printed);
         said.add(format!("{way}_throughput_bytes_per_s"), rate.value * MIB, printed);
         let text = "its I/Os per second are left out: without a summary they are of the time of \
@@ -446,7 +451,7 @@ fn max(line: &str) -> Result<Option<(&'static str, f64)>, String> {
 }
 
 /// `write     342.72     5495 ...   0.023343   0`: the rate, the seconds; 2.10 says `XXCEL` behind.
-fn repetition(words: &[&str]) -> Option<(&'static str, Number, f64)> {
+fn repetition(words: &[&str]) -> Option<(&'static str, IorNumber, f64)> {
     let (way, rest) = match words.split_first()? {
         (&"write", rest) => ("write", rest),
         (&"read", rest) => ("read", rest),
@@ -458,7 +463,7 @@ fn repetition(words: &[&str]) -> Option<(&'static str, Number, f64)> {
     }
     let (iteration, rest) = rest.split_last()?;
     iteration.parse::<u64>().ok()?;
-    Some((way, Number::of(rest.first()?).ok()?, rest.last()?.parse().ok()?))
+    Some((way, IorNumber::parse(rest.first()?).ok()?, rest.last()?.parse().ok()?))
 }
 
 /// What a test was asked to do, by the line `tasks : 2`, up to 3.1 `clients = 2 (2 per node)`.

@@ -1,7 +1,7 @@
 //! (pure) What iozone prints once more with -R, for spreadsheets: each number is held against the
 //! one that it repeats.
 
-use super::table::{Table, WAYS};
+use super::table::{IozoneTable, WAYS};
 use super::threads::{self, Group};
 
 pub(super) const EXCEL: &str = "Excel output is below:";
@@ -38,7 +38,11 @@ pub(super) struct Report {
 
 impl Report {
     /// A line behind a table.
-    pub(super) fn of_table(&mut self, line: &str, table: Option<&Table>) -> Result<(), String> {
+    pub(super) fn of_table(
+        &mut self,
+        line: &str,
+        table: Option<&IozoneTable>,
+    ) -> Result<(), String> {
         if line == EXCEL || line.ends_with(" report\"") || line.contains("report (") {
             self.way = way(line);
             return match (self.way, table) {
@@ -76,7 +80,7 @@ impl Report {
         let known = threads::WAYS.iter().find(|(_, known, _)| *known == name);
         let Some((.., way)) = known.filter(|_| !rest.trim().is_empty()) else { return Ok(()) };
         let due = groups.iter().filter_map(|group| {
-            group.phases.iter().find(|phase| phase.way == *way).map(threads::Phase::printed)
+            group.phases.iter().find(|phase| phase.way == *way).map(threads::IozonePhase::printed)
         });
         match due.eq(rest.split_whitespace()) {
             true => Ok(()),

@@ -4,7 +4,7 @@
 //! own so. Where each has a number they are told by their order. iozone.c has had three widths
 //! (CONTROL_STRING3): up to 3.303, up to 3.428, and since.
 
-use super::{Said, Unit, kibibytes, settings};
+use super::{IozoneUnit, ToolResult, kibibytes, settings};
 use experiment::measurement::Note;
 
 /// The ways in the order of the columns.
@@ -64,24 +64,24 @@ pub(super) fn is_head(line: &str) -> bool {
         && words.next() == Some("reclen")
 }
 
-/// A row: its sizes in KiB, and what each way has, as it was printed.
-pub(super) struct Row {
+/// A row of iozone's table: its sizes in KiB, and what each way has, as it was printed.
+pub(super) struct IozoneRow {
     pub(super) file: String,
     pub(super) record: String,
     pub(super) cells: Vec<Option<String>>,
 }
 
-/// A table that is being read, or was.
-pub(super) struct Table {
+/// A table of iozone that is being read, or was.
+pub(super) struct IozoneTable {
     widths: Option<&'static [usize; 13]>,
     /// How many ways its head has.
     many: usize,
-    pub(super) printed: Vec<Row>,
-    pub(super) rows: Vec<Said>,
+    pub(super) printed: Vec<IozoneRow>,
+    pub(super) rows: Vec<ToolResult>,
 }
 
-impl Table {
-    pub(super) fn of(head: &str, bare: &str, version: &str) -> Result<Table, String> {
+impl IozoneTable {
+    pub(super) fn from_head(head: &str, bare: &str, version: &str) -> Result<IozoneTable, String> {
         let words: Vec<&str> = bare.split(' ').skip(2).collect();
         let many = words.len();
         let is_known = MANY.contains(&many) && HEAD.starts_with(&words.join(" "));
@@ -94,10 +94,15 @@ impl Table {
         let head = head.trim();
         let widths = LAYOUTS.iter().find(|(whole, _)| whole.starts_with(head));
         let widths = widths.map(|(_, widths)| widths);
-        Ok(Table { widths, many, printed: Vec::new(), rows: Vec::new() })
+        Ok(IozoneTable { widths, many, printed: Vec::new(), rows: Vec::new() })
     }
 
-    pub(super) fn line(&mut self, line: &str, unit: Unit, version: &str) -> Result<(), String> {
+    pub(super) fn line(
+        &mut self,
+        line: &str,
+        unit: IozoneUnit,
+        version: &str,
+    ) -> Result<(), String> {
         let bare = line.trim();
         if bare == TOO_QUICK {
             let said = self.rows.last_mut().ok_or("what was too quick has no row")?;
@@ -124,7 +129,8 @@ impl Table {
         if block > file_size || self.rows.iter().any(|said| said.settings == settings) {
             return Err(wrong());
         }
-        let mut said = Said { version: version.to_owned(), settings, ..Said::default() };
+        let mut said =
+            ToolResult { version: version.to_owned(), settings, ..ToolResult::default() };
         for (way, cell) in WAYS.iter().zip(&cells) {
             let Some(cell) = cell else { continue };
             let is_plain = cell.bytes().all(|byte| byte.is_ascii_digit());
@@ -134,7 +140,7 @@ impl Table {
         if said.figures.is_empty() {
             return Err(wrong());
         }
-        self.printed.push(Row { file, record, cells });
+        self.printed.push(IozoneRow { file, record, cells });
         self.rows.push(said);
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! What its children saw is the sum of their rates, each by its own time; what their parent saw is
 //! all bytes by the time from its start to its end, in which it started and gathered them as well.
 
-use super::{Said, Unit, kibibytes, settings};
+use super::{IozoneUnit, ToolResult, kibibytes, settings};
 use experiment::measurement::Note;
 
 pub(super) const TEST: &str = "Throughput test with ";
@@ -27,24 +27,24 @@ pub(super) const WAYS: [(&str, &str, &str); 13] = [
     ("freaders", "fread", "stdio_read"),
 ];
 
-/// A number with its unit, as it was printed.
+/// A number of iozone with its unit, as it was printed.
 #[derive(Clone, Debug)]
-struct Rate {
+struct IozoneRate {
     value: f64,
     printed: String,
-    unit: Unit,
+    unit: IozoneUnit,
 }
 
-impl Rate {
+impl IozoneRate {
     /// `1264113.75 kB/sec`
-    fn of(text: &str) -> Option<Rate> {
+    fn of(text: &str) -> Option<IozoneRate> {
         let (number, unit) = text.trim().split_once(' ')?;
         let unit = match unit.trim() {
-            "kB/sec" | "KB/sec" => Unit::Kibibytes,
-            "ops/sec" => Unit::Operations,
+            "kB/sec" | "KB/sec" => IozoneUnit::Kibibytes,
+            "ops/sec" => IozoneUnit::Operations,
             _ => return None,
         };
-        Some(Rate { value: plain(number)?, printed: number.to_owned(), unit })
+        Some(IozoneRate { value: plain(number)?, printed: number.to_owned(), unit })
     }
 }
 
@@ -54,21 +54,21 @@ fn plain(number: &str) -> Option<f64> {
     number.parse::<f64>().ok().filter(|number| is_plain && *number < 1e15)
 }
 
-/// What its processes did at once: one way of reading or writing.
+/// What iozone's processes did at once: one way of reading or writing.
 #[derive(Debug)]
-pub(super) struct Phase {
+pub(super) struct IozonePhase {
     pub(super) way: &'static str,
     theirs: &'static str,
-    children: Rate,
-    parent: Option<Rate>,
+    children: IozoneRate,
+    parent: Option<IozoneRate>,
     /// The lowest, the highest and the mean of one process.
-    each: [Option<Rate>; 3],
+    each: [Option<IozoneRate>; 3],
     is_closed: bool,
     /// Rates of single children, where they are told.
     child: Vec<f64>,
 }
 
-impl Phase {
+impl IozonePhase {
     /// What its children saw, as it was printed.
     pub(super) fn printed(&self) -> &str {
         &self.children.printed
@@ -87,12 +87,12 @@ pub(super) struct Group {
     streams: Option<u64>,
     file_size: Option<u64>,
     block: Option<u64>,
-    pub(super) phases: Vec<Phase>,
+    pub(super) phases: Vec<IozonePhase>,
 }
 
 impl Group {
     /// `Throughput test with 2 processes`
-    pub(super) fn of(line: &str) -> Result<Group, String> {
+    pub(super) fn from_heading(line: &str) -> Result<Group, String> {
         let words: Vec<&str> = line.strip_prefix(TEST).unwrap_or(line).split(' ').collect();
         let streams = match words.as_slice() {
             [many, "process" | "processes" | "thread" | "threads"] => many.parse::<u64>().ok(),
@@ -113,7 +113,7 @@ impl Group {
         let after = |begin: &str| line.strip_prefix(begin)?.split_once('=').map(|(_, it)| it);
         if let Some(rest) = line.strip_prefix(CHILDREN) {
             let (who, rate) = rest.split_once('=').ok_or_else(wrong)?;
-            return self.begin(who.trim(), Rate::of(rate).ok_or_else(wrong)?, line);
+            return self.begin(who.trim(), IozoneRate::of(rate).ok_or_else(wrong)?, line);
         }
         if is_sizes(line) {
             return self.sizes(line);
@@ -121,7 +121,7 @@ impl Group {
         if let Some(rest) = line.strip_prefix("Child[") {
             let rate = rest
                 .split_once("Throughput = ")
-                .and_then(|(_, rate)| Rate::of(rate.split(',').next().unwrap_or_default()));
+                .and_then(|(_, rate)| IozoneRate::of(rate.split(',').next().unwrap_or_default()));
             let phase = self.phases.last_mut().ok_or_else(wrong)?;
             phase.child.push(rate.ok_or_else(wrong)?.value);
             return Ok(());
@@ -132,13 +132,14 @@ impl Group {
             let phase = open.ok_or_else(wrong)?;
             let streams = self.streams.unwrap_or_default();
             let same = who.trim() == format!("{streams} {}", phase.theirs);
-            let twice = phase.parent.replace(Rate::of(rate).ok_or_else(wrong)?).is_some();
+            let twice = phase.parent.replace(IozoneRate::of(rate).ok_or_else(wrong)?).is_some();
             return if same && !twice { Ok(()) } else { Err(wrong()) };
         }
         for (at, name) in ["Min", "Max", "Avg"].iter().enumerate() {
             if let Some(rate) = after(&format!("{name} throughput per ")) {
                 let phase = open.ok_or_else(wrong)?;
-                let twice = phase.each[at].replace(Rate::of(rate).ok_or_else(wrong)?).is_some();
+                let twice =
+                    phase.each[at].replace(IozoneRate::of(rate).ok_or_else(wrong)?).is_some();
                 return if twice { Err(wrong()) } else { Ok(()) };
             }
         }
@@ -149,7 +150,7 @@ impl Group {
         Ok(())
     }
 
-    fn begin(&mut self, who: &str, children: Rate, line: &str) -> Result<(), String> {
+    fn begin(&mut self, who: &str, children: IozoneRate, line: &str) -> Result<(), String> {
         if self.phases.last().is_some_and(|phase| !phase.is_closed) {
             return Err("what its children saw is not closed by `Min xfer`".to_owned());
         }
@@ -169,7 +170,7 @@ impl Group {
         let each = [None, None, None];
         let (way, theirs) = (*way, *theirs);
         let child = Vec::new();
-        self.phases.push(Phase {
+        self.phases.push(IozonePhase {
             way,
             theirs,
             children,
@@ -193,7 +194,7 @@ impl Group {
     }
 
     /// Its result.
-    pub(super) fn said(&self, version: &str) -> Result<Said, String> {
+    pub(super) fn said(&self, version: &str) -> Result<ToolResult, String> {
         if self.phases.is_empty() || self.phases.iter().any(|phase| !phase.is_closed) {
             return Err("a test of several processes has no rates, or not all of one".to_owned());
         }
@@ -207,7 +208,8 @@ impl Group {
             1 => "1 process".to_owned(),
             many => format!("{many} processes"),
         };
-        let mut said = Said { version: version.to_owned(), title, settings, ..Said::default() };
+        let mut said =
+            ToolResult { version: version.to_owned(), title, settings, ..ToolResult::default() };
         for phase in &self.phases {
             phase.check_children(streams)?;
             phase.add_to(&mut said);
@@ -224,7 +226,7 @@ fn near(one: f64, other: f64, many: u64) -> bool {
     (one - other).abs() <= 0.01 * (many as f64 + 1.0) + 1e-4 * other
 }
 
-impl Phase {
+impl IozonePhase {
     fn close(&mut self, streams: u64) -> Result<(), String> {
         let wrong = |what: &str| Err(format!("of its {} {what}", self.theirs));
         let [Some(min), Some(max), Some(mean)] = &self.each else {
@@ -255,8 +257,8 @@ impl Phase {
         }
     }
 
-    fn add_to(&self, said: &mut Said) {
-        let add = |said: &mut Said, name: &str, rate: &Rate| {
+    fn add_to(&self, said: &mut ToolResult) {
+        let add = |said: &mut ToolResult, name: &str, rate: &IozoneRate| {
             rate.unit.add(said, name, rate.value, &rate.printed);
         };
         add(said, self.way, &self.children);

@@ -5,11 +5,11 @@
 //! has a number below zero. Which end printed it is not told.
 
 use super::whole;
-use crate::Said;
+use crate::ToolResult;
 
 /// Whether a text has a line of it, or the heading of its other form.
 pub fn knows(text: &str) -> bool {
-    text.lines().any(|line| Line::of(line).is_some() || is_enhanced(line))
+    text.lines().any(|line| Iperf2Line::of(line).is_some() || is_enhanced(line))
 }
 
 /// Whether it has the fields of a line, whatever is in them.
@@ -25,9 +25,9 @@ fn is_enhanced(line: &str) -> bool {
     line.trim().starts_with("time,srcaddress,srcport,")
 }
 
-/// One line.
+/// One line of iperf 2's CSV.
 #[derive(Clone, Debug, PartialEq)]
-struct Line {
+struct Iperf2Line {
     /// Both addresses and ports, and the stream.
     key: String,
     ends: [String; 2],
@@ -43,8 +43,8 @@ struct Line {
     received: Option<(f64, f64, f64, String)>,
 }
 
-impl Line {
-    fn of(line: &str) -> Option<Line> {
+impl Iperf2Line {
+    fn of(line: &str) -> Option<Iperf2Line> {
         let fields: Vec<&str> = line.trim().split(',').collect();
         let [time, from, from_port, to, to_port, id, interval, bytes, bits, more @ ..] =
             fields.as_slice()
@@ -73,7 +73,7 @@ impl Line {
         let part = |from: usize, to: usize| time.get(from..to)?.parse::<f64>().ok();
         let days = (part(0, 4)? * 12.0 + part(4, 6)?) * 31.0 + part(6, 8)?;
         let at = ((days * 24.0 + part(8, 10)?) * 60.0 + part(10, 12)?) * 60.0 + part(12, 14)?;
-        Some(Line {
+        Some(Iperf2Line {
             at,
             ends: [format!("{from},{from_port}"), format!("{to},{to_port}")],
             key: format!("{from},{from_port},{to},{to_port},{id}"),
@@ -103,13 +103,13 @@ impl Line {
     }
 
     /// Whether another is of the same two ends, in whatever order.
-    fn is_of(&self, other: &Line) -> bool {
+    fn is_of(&self, other: &Iperf2Line) -> bool {
         let [from, to] = &self.ends;
         self.ends == other.ends || (*from == other.ends[1] && *to == other.ends[0])
     }
 
-    fn said(&self, streams: Option<usize>) -> Said {
-        let mut said = Said::default();
+    fn said(&self, streams: Option<usize>) -> ToolResult {
+        let mut said = ToolResult::default();
         if let Some(many) = streams {
             said.settings.insert("streams".to_owned(), many.into());
         }
@@ -130,8 +130,8 @@ impl Line {
 ///
 /// # Errors
 /// When a run has no end, or contradicts itself.
-pub fn parse(text: &str) -> Result<Vec<Said>, String> {
-    let mut runs: Vec<Vec<Line>> = Vec::new();
+pub fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
+    let mut runs: Vec<Vec<Iperf2Line>> = Vec::new();
     // Sums of one server are called alike: behind a new connection begins another.
     let mut closed = 0;
     for line in text.split_inclusive('\n') {
@@ -140,14 +140,14 @@ pub fn parse(text: &str) -> Result<Vec<Said>, String> {
         }
         // What has no end may have been longer.
         let Some(line) = line.strip_suffix('\n') else { continue };
-        let Some(line) = Line::of(line) else {
+        let Some(line) = Iperf2Line::of(line) else {
             if is_like_one(line) {
                 return Err(format!("its line `{line}` makes no sense"));
             }
             continue;
         };
         // Of intervals of several streams the lines are mixed.
-        let is_open = |run: &&mut Vec<Line>| {
+        let is_open = |run: &&mut Vec<Iperf2Line>| {
             let last = run.last();
             last.is_some_and(|last| last.key == line.key && last.to <= line.to + 0.1)
         };
@@ -162,8 +162,8 @@ pub fn parse(text: &str) -> Result<Vec<Said>, String> {
             }
         }
     }
-    let mut streams: Vec<Line> = Vec::new();
-    let mut said: Vec<Said> = Vec::new();
+    let mut streams: Vec<Iperf2Line> = Vec::new();
+    let mut said: Vec<ToolResult> = Vec::new();
     for run in &runs {
         let line = whole(run, |line| (line.from, line.to, line.bytes))?;
         line.check()?;
@@ -184,9 +184,9 @@ pub fn parse(text: &str) -> Result<Vec<Said>, String> {
 }
 
 /// Results of connections that no sum is of: one after the other.
-fn alone(lines: &[Line]) -> Result<Vec<Said>, String> {
+fn alone(lines: &[Iperf2Line]) -> Result<Vec<ToolResult>, String> {
     let mut said = Vec::new();
-    let mut before: Option<&Line> = None;
+    let mut before: Option<&Iperf2Line> = None;
     for line in lines {
         if let Some(before) = before {
             // The server's report stands behind what its client sent, of the same run.
@@ -206,7 +206,7 @@ fn alone(lines: &[Line]) -> Result<Vec<Said>, String> {
 }
 
 /// How many of the last lines a sum is of.
-fn summed(streams: &[Line], sum: &Line) -> Result<usize, String> {
+fn summed(streams: &[Iperf2Line], sum: &Iperf2Line) -> Result<usize, String> {
     let mut bytes = 0.0;
     for (many, line) in streams.iter().rev().enumerate() {
         bytes += line.bytes;

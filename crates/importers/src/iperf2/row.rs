@@ -3,11 +3,11 @@
 //! Its bytes are of 1024 and its bits of 1000 (stdio.c, conversion_bytes and conversion_bits), in
 //! all versions from 2.0.4 to 2.2.1. Its seconds have one decimal, two or four.
 
-use crate::iperf3::row::{Lost, Number, moved_in, number, rate_in};
+use crate::iperf3::row::{Iperf3Number, Lost, moved_in, number, rate_in};
 
-/// One row.
+/// One row of what iperf 2 prints: an interval of a stream, or a sum.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct Iperf2Row {
     /// What stands in its brackets.
     pub id: String,
     /// From when it is, in seconds.
@@ -17,9 +17,9 @@ pub struct Row {
     /// How many decimals these have.
     pub decimals: usize,
     /// What was moved.
-    pub bytes: Number,
+    pub bytes: Iperf3Number,
     /// By how much in a second, in bytes.
-    pub rate: Number,
+    pub rate: Iperf3Number,
     /// The rate as it was printed.
     pub printed: String,
     /// Of datagrams.
@@ -30,10 +30,10 @@ pub struct Row {
     pub retries: Option<f64>,
 }
 
-impl Row {
+impl Iperf2Row {
     /// `[  3]  0.0-10.0 sec  1.10 GBytes   941 Mbits/sec`, and of datagrams `0.005 ms    0/  893
     /// (0%)` behind it.
-    pub fn of(line: &str) -> Option<Row> {
+    pub fn parse(line: &str) -> Option<Iperf2Row> {
         let (id, rest) = line.trim().strip_prefix('[')?.split_once(']')?;
         let (interval, rest) = rest.split_once(" sec ")?;
         let interval: String = interval.split_whitespace().collect();
@@ -49,7 +49,7 @@ impl Row {
         };
         // `22186/0          0`: writes and their errors, and what was sent again.
         let retries = more.get(1).filter(|_| more.first().is_some_and(|it| it.contains('/')));
-        Some(Row {
+        Some(Iperf2Row {
             id: id.trim().to_owned(),
             from,
             to,
@@ -64,7 +64,7 @@ impl Row {
     }
 
     /// From when to when it is, and its bytes.
-    pub fn span(&self) -> super::Span {
+    pub fn span(&self) -> super::TimedBytes {
         (self.from, self.to, self.bytes.value)
     }
 

@@ -27,7 +27,7 @@ const UDP_18: &str = recorded!("2.1.8-udp");
 const BOUNCE: &str = recorded!("2.1.8-bounceback-refused");
 const UDP_21: &str = recorded!("2.2.1-udp");
 
-fn titles(said: &[Said]) -> Vec<&str> {
+fn titles(said: &[ToolResult]) -> Vec<&str> {
     said.iter().map(|said| said.title.as_str()).collect()
 }
 
@@ -248,7 +248,7 @@ fn perturbed_texts_give_the_same_figures_or_none() {
             if !told.is_empty() && told.len() == due.len() {
                 kept += usize::from(same_or_refused(&IPERF2, &text, &perturbed, 0.0));
             } else {
-                let names = |said: &Said| said.figures.clone();
+                let names = |said: &ToolResult| said.figures.clone();
                 let all: Vec<_> = due.iter().flat_map(names).collect();
                 let some: Vec<_> = told.iter().flat_map(names).collect();
                 assert!(some.iter().all(|it| all.contains(it)), "{name}:\n{perturbed}");

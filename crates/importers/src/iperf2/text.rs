@@ -4,9 +4,9 @@
 //! or the other way where `(reverse)` stands behind it. Which of the two a connection is of tells
 //! its port, since with `-d` and `-r` one process has both.
 
-use super::row::Row;
+use super::row::Iperf2Row;
 use super::whole;
-use crate::Said;
+use crate::ToolResult;
 use experiment::measurement::Note;
 
 /// Whether a text looks like it, whole or not.
@@ -15,7 +15,7 @@ pub fn knows(text: &str) -> bool {
         let line = line.trim();
         header(line).is_some()
             || Connection::of(line).is_some()
-            || Row::of(line).is_some_and(|row| row.decimals != 2)
+            || Iperf2Row::parse(line).is_some_and(|row| row.decimals != 2)
     })
 }
 
@@ -36,7 +36,7 @@ fn header(line: &str) -> Option<(bool, bool, &str)> {
 
 /// The ways that data can go, as the end sees it that printed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Iperf2Direction {
     Sent,
     Received,
 }
@@ -63,8 +63,8 @@ impl<'a> Connection<'a> {
 ///
 /// # Errors
 /// When one failed, was cut short, or contradicts itself.
-pub fn parse(text: &str) -> Result<Vec<Said>, String> {
-    let mut read = Text::default();
+pub fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
+    let mut read = Iperf2TextParser::default();
     for line in text.split_inclusive('\n') {
         // What has no end may have been longer.
         let Some(line) = line.strip_suffix('\n') else { continue };
@@ -77,10 +77,10 @@ pub fn parse(text: &str) -> Result<Vec<Said>, String> {
     }
 }
 
-/// What was read so far.
+/// What was read so far of a text of iperf 2.
 #[derive(Default)]
-struct Text {
-    all: Vec<Said>,
+struct Iperf2TextParser {
+    all: Vec<ToolResult>,
     /// Ports that it connects to, and those that it listens on.
     connects: Vec<String>,
     listens: Vec<String>,
@@ -88,41 +88,41 @@ struct Text {
     has_retries: bool,
     /// Bytes of a datagram that it sends.
     datagram: Option<u64>,
-    parts: Vec<Part>,
-    sums: Vec<Row>,
+    parts: Vec<Iperf2Stream>,
+    sums: Vec<Iperf2Row>,
     /// Whose report by the server follows.
     report: Option<String>,
     /// What the parts before moved: `-r` has a sum of both.
     before: (f64, f64),
 }
 
-/// What one connection moved one way.
-struct Part {
+/// What one connection of iperf 2 moved one way.
+struct Iperf2Stream {
     id: String,
-    way: Way,
+    way: Iperf2Direction,
     is_udp: bool,
-    rows: Vec<Row>,
-    report: Option<Row>,
+    rows: Vec<Iperf2Row>,
+    report: Option<Iperf2Row>,
     /// Whether the server's report did not come.
     is_unanswered: bool,
 }
 
-impl Part {
+impl Iperf2Stream {
     fn is_complete(&self) -> bool {
-        whole(&self.rows, Row::span).is_ok()
+        whole(&self.rows, Iperf2Row::span).is_ok()
             && (!self.needs_report() || self.report.is_some() || self.is_unanswered)
     }
 
     /// Of datagrams that a client sent its server tells what arrived.
     fn needs_report(&self) -> bool {
-        self.is_udp && self.way == Way::Sent
+        self.is_udp && self.way == Iperf2Direction::Sent
     }
 }
 
-impl Text {
+impl Iperf2TextParser {
     fn line(&mut self, line: &str) -> Result<(), String> {
         if let Some((is_client, is_udp, port)) = header(line) {
-            if self.parts.iter().all(Part::is_complete) {
+            if self.parts.iter().all(Iperf2Stream::is_complete) {
                 self.emit()?;
             }
             self.is_udp = is_udp;
@@ -132,7 +132,7 @@ impl Text {
             }
         } else if let Some(connection) = Connection::of(line) {
             self.connect(&connection)?;
-        } else if let Some(row) = Row::of(line) {
+        } else if let Some(row) = Iperf2Row::parse(line) {
             self.row(row)?;
         } else {
             self.other(line)?;
@@ -170,7 +170,7 @@ impl Text {
     }
 
     fn connect(&mut self, connection: &Connection<'_>) -> Result<(), String> {
-        if !self.parts.is_empty() && self.parts.iter().all(Part::is_complete) {
+        if !self.parts.is_empty() && self.parts.iter().all(Iperf2Stream::is_complete) {
             self.emit()?;
         }
         let Connection { id, local, remote, more } = *connection;
@@ -182,11 +182,11 @@ impl Text {
                  both of `Client connecting to` and `Server listening on` have its ports"
             ));
         }
-        let own = if is_server { Way::Received } else { Way::Sent };
-        let other = if is_server { Way::Sent } else { Way::Received };
+        let own = if is_server { Iperf2Direction::Received } else { Iperf2Direction::Sent };
+        let other = if is_server { Iperf2Direction::Sent } else { Iperf2Direction::Received };
         // What a server sends back has a star already.
         let is_reverse = more.contains("(reverse)") && (is_server || !id.starts_with('*'));
-        let ways: &[Way] = match more.contains("(full-duplex)") {
+        let ways: &[Iperf2Direction] = match more.contains("(full-duplex)") {
             true if is_server => {
                 return Err("a server's rows of --full-duplex are not told apart; bring its \
                             client's"
@@ -201,7 +201,7 @@ impl Text {
             return Err(format!("its connection {id} is there twice at once"));
         }
         for way in ways {
-            self.parts.push(Part {
+            self.parts.push(Iperf2Stream {
                 id: id.to_owned(),
                 way: *way,
                 is_udp: self.is_udp,
@@ -214,7 +214,7 @@ impl Text {
         Ok(())
     }
 
-    fn row(&mut self, mut row: Row) -> Result<(), String> {
+    fn row(&mut self, mut row: Iperf2Row) -> Result<(), String> {
         let reported = self.report.take();
         row.retries = row.retries.filter(|_| self.has_retries);
         if row.id.starts_with("SUM") {
@@ -227,7 +227,8 @@ impl Text {
         }
         let id = row.id.trim_start_matches('*').trim().to_owned();
         let has_star = row.id.starts_with('*');
-        let mut parts: Vec<&mut Part> = self.parts.iter_mut().filter(|it| it.id == id).collect();
+        let mut parts: Vec<&mut Iperf2Stream> =
+            self.parts.iter_mut().filter(|it| it.id == id).collect();
         let part = match parts.as_mut_slice() {
             [one] => one,
             // Of both directions the star is at what came back.
@@ -267,7 +268,7 @@ impl Text {
         }
         let mut rows = Vec::new();
         for part in &parts {
-            let row = whole(&part.rows, Row::span)?;
+            let row = whole(&part.rows, Iperf2Row::span)?;
             row.check()?;
             if row.bytes.value <= 0.0 {
                 return Err(format!("its connection {} moved nothing", part.id));
@@ -280,10 +281,10 @@ impl Text {
             }
             rows.push(row);
         }
-        let of = |way: Way| -> Vec<(&Part, &Row)> {
+        let of = |way: Iperf2Direction| -> Vec<(&Iperf2Stream, &Iperf2Row)> {
             parts.iter().zip(rows.iter().copied()).filter(|(part, _)| part.way == way).collect()
         };
-        let ways = [of(Way::Sent), of(Way::Received)];
+        let ways = [of(Iperf2Direction::Sent), of(Iperf2Direction::Received)];
         let both = ways.iter().all(|of| !of.is_empty());
         if both && parts.len() > 2 {
             return Err("it has several connections in both directions, of which no sum tells \
@@ -292,7 +293,7 @@ impl Text {
         }
         let sum = match sums.is_empty() {
             true => None,
-            false => Some(whole(&sums, Row::span)?),
+            false => Some(whole(&sums, Iperf2Row::span)?),
         };
         let moved = rows.iter().fold((0.0, 0.0), |(bytes, step), row| {
             (bytes + row.bytes.value, step + row.bytes.step)
@@ -309,7 +310,7 @@ impl Text {
     }
 
     /// Whether a sum is of these connections, or of one each way.
-    fn check_sum(&self, sum: &Row, moved: (f64, f64), several: bool) -> Result<(), String> {
+    fn check_sum(&self, sum: &Iperf2Row, moved: (f64, f64), several: bool) -> Result<(), String> {
         let is_of = |(bytes, step): (f64, f64)| {
             (bytes - sum.bytes.value).abs() <= 0.51 * (step + sum.bytes.step)
         };
@@ -320,7 +321,12 @@ impl Text {
         }
     }
 
-    fn said(&self, of: &[(&Part, &Row)], sum: Option<&Row>, both: bool) -> Result<Said, String> {
+    fn said(
+        &self,
+        of: &[(&Iperf2Stream, &Iperf2Row)],
+        sum: Option<&Iperf2Row>,
+        both: bool,
+    ) -> Result<ToolResult, String> {
         let Some((part, row)) = of.first() else { return Err("it has no connection".to_owned()) };
         let several = of.len() > 1;
         let row = match (several, sum) {
@@ -333,15 +339,15 @@ impl Text {
             }
             (false, _) => *row,
         };
-        let what = if part.way == Way::Sent { "sent" } else { "received" };
+        let what = if part.way == Iperf2Direction::Sent { "sent" } else { "received" };
         let at_once = if both { ", in both directions at once" } else { "" };
-        let mut said = Said { title: format!("{what}{at_once}"), ..Said::default() };
+        let mut said = ToolResult { title: format!("{what}{at_once}"), ..ToolResult::default() };
         said.settings.insert("streams".to_owned(), of.len().into());
         said.add(format!("{what}_throughput_bytes_per_s"), row.rate.value, &*row.printed);
         if let Some(many) = row.retries {
             said.add("retransmits", many, many.to_string());
         }
-        if part.way == Way::Received {
+        if part.way == Iperf2Direction::Received {
             losses(&mut said, row);
         }
         if part.needs_report() {
@@ -366,7 +372,7 @@ impl Text {
 
 /// What a server told its client. Up to 2.0.13 it begins to count its seconds at a run before, now
 /// and then; in 2.2.1 its jitter is zero without `-e`.
-fn reported(said: &mut Said, sent: &Row, report: &Row) -> Result<(), String> {
+fn reported(said: &mut ToolResult, sent: &Iperf2Row, report: &Iperf2Row) -> Result<(), String> {
     report.check()?;
     if report.to > 1.2 * sent.to + 0.5 {
         let text = format!(
@@ -378,12 +384,12 @@ fn reported(said: &mut Said, sent: &Row, report: &Row) -> Result<(), String> {
         said.add("received_throughput_bytes_per_s", report.rate.value, &*report.printed);
     }
     let jitter_ms = report.jitter_ms.filter(|ms| *ms > 0.0);
-    losses(said, &Row { jitter_ms, ..report.clone() });
+    losses(said, &Iperf2Row { jitter_ms, ..report.clone() });
     Ok(())
 }
 
 /// What was lost of the datagrams that were counted.
-fn losses(said: &mut Said, row: &Row) {
+fn losses(said: &mut ToolResult, row: &Iperf2Row) {
     let Some(lost) = row.lost.as_ref().filter(|lost| lost.all > 0.0 && lost.lost <= lost.all)
     else {
         return;

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use serde_json::Value as Json;
 
-use crate::Said;
+use crate::ToolResult;
 use experiment::measurement::Note;
 
 /// Behind the names of the server's data, up to 3.10.
@@ -80,7 +80,7 @@ pub fn told_apart(text: &str) -> Cow<'_, str> {
 }
 
 /// The data that went one way in a run, and what of it the end knows that printed it.
-pub struct Way<'a> {
+pub struct Iperf3Direction<'a> {
     /// The whole run.
     pub document: &'a Json,
     /// What its figures begin with.
@@ -100,12 +100,12 @@ pub struct Way<'a> {
 /// What of two rates that should be one is that of rounding.
 const ALIKE: f64 = 1e-3;
 
-impl Way<'_> {
+impl Iperf3Direction<'_> {
     /// Adds its figures.
     ///
     /// # Errors
     /// When its sums are missing or contradict each other.
-    pub fn add_to(&self, said: &mut Said) -> Result<(), String> {
+    pub fn add_to(&self, said: &mut ToolResult) -> Result<(), String> {
         if self.sum("sum_sent").or(self.sum("sum")).is_none() {
             return Err(match self.before {
                 "" => "its JSON has no end with sums".to_owned(),
@@ -147,7 +147,7 @@ impl Way<'_> {
         self.sum(sum)?.get(key)?.as_f64()
     }
 
-    fn rate(&self, said: &mut Said, name: &str, sum: &str) {
+    fn rate(&self, said: &mut ToolResult, name: &str, sum: &str) {
         if let Some(bits) = self.number(sum, "bits_per_second") {
             let name = format!("{}{name}_throughput_bytes_per_s", self.before);
             said.add(name, bits / 8.0, format!("{bits} bits/s"));
@@ -155,7 +155,7 @@ impl Way<'_> {
     }
 
     /// What was lost of the datagrams that were counted, if any were.
-    fn losses(&self, said: &mut Said) -> Result<(), String> {
+    fn losses(&self, said: &mut ToolResult) -> Result<(), String> {
         if self.number("sum", "packets").is_some_and(|packets| packets <= 0.0) {
             return Ok(());
         }

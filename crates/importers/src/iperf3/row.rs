@@ -7,9 +7,9 @@
 /// What is called the sum of all streams.
 pub const SUM: &str = "SUM";
 
-/// One row.
+/// One row of what iperf3 prints: an interval of a stream, or a sum.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct Iperf3Row {
     /// The stream's number, or [`SUM`].
     pub id: String,
     /// Of data that the server sent, where both do.
@@ -23,9 +23,9 @@ pub struct Row {
     /// How many they are.
     pub seconds: f64,
     /// What was moved.
-    pub bytes: Number,
+    pub bytes: Iperf3Number,
     /// By how much in a second, in bytes.
-    pub rate: Number,
+    pub rate: Iperf3Number,
     /// The rate as it was printed.
     pub printed: String,
     /// The first number behind the rate, where there is no jitter.
@@ -62,17 +62,17 @@ pub struct Lost {
 
 /// A number and what one more in its last place is worth.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Number {
+pub struct Iperf3Number {
     /// In bytes, or in bytes per second.
     pub value: f64,
     /// In the same unit.
     pub step: f64,
 }
 
-impl Row {
+impl Iperf3Row {
     /// `[  5]   0.00-10.00  sec  1.10 GBytes   941 Mbits/sec    0             sender`, with
     /// `[TX-C]` behind the first where both ends send, and of datagrams `0.013 ms  0/906 (0%)`.
-    pub fn of(line: &str) -> Option<Row> {
+    pub fn parse(line: &str) -> Option<Iperf3Row> {
         let (id, rest) = line.trim().strip_prefix('[')?.split_once(']')?;
         let (role, rest) = match rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((role, rest)) => (Some(role), rest),
@@ -100,7 +100,7 @@ impl Row {
             Some(&"receiver") => Some(End::Receiver),
             _ => None,
         };
-        Some(Row {
+        Some(Iperf3Row {
             id: id.to_owned(),
             of_server,
             has_role: role.is_some(),
@@ -195,11 +195,11 @@ fn lost(words: &[&str], at: usize) -> Option<Lost> {
 }
 
 /// A number of digits and a point, in such a unit.
-pub fn number(text: &str, unit: f64) -> Option<Number> {
+pub fn number(text: &str, unit: f64) -> Option<Iperf3Number> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let value = text.parse::<f64>().ok().filter(|it| is_number && it.is_finite())?;
     let decimals = text.split_once('.').map_or(0, |(_, behind)| behind.len());
-    Some(Number { value: value * unit, step: unit * 0.1f64.powi(decimals as i32) })
+    Some(Iperf3Number { value: value * unit, step: unit * 0.1f64.powi(decimals as i32) })
 }
 
 /// Bytes of one such unit.

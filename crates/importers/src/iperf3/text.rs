@@ -6,8 +6,8 @@
 
 use std::borrow::Cow;
 
-use super::row::{End, Row, SUM};
-use crate::Said;
+use super::row::{End, Iperf3Row, SUM};
+use crate::ToolResult;
 use experiment::measurement::Note;
 
 /// Whether a text looks like it, whole or not.
@@ -18,7 +18,7 @@ pub fn knows(text: &str) -> bool {
             || failure(line).is_some()
             || accepted(line)
             || line == DONE
-            || Row::of(line).is_some_and(|row| row.end.is_some() || is_spaced(line))
+            || Iperf3Row::parse(line).is_some_and(|row| row.end.is_some() || is_spaced(line))
     })
 }
 
@@ -80,12 +80,12 @@ fn undated(line: &str) -> &str {
 ///
 /// # Errors
 /// When one failed, was cut short, or contradicts itself.
-pub fn parse(text: &str) -> Result<Vec<Said>, String> {
-    let mut read = Text::default();
+pub fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
+    let mut read = Iperf3TextParser::default();
     for line in text.split_inclusive('\n') {
         let whole = line.strip_suffix('\n');
         // What has no end may have been longer.
-        let is_whole = whole.is_some() || line.trim_end() == DONE || Row::is_whole(line);
+        let is_whole = whole.is_some() || line.trim_end() == DONE || Iperf3Row::is_whole(line);
         if is_whole {
             let line = undated(whole.unwrap_or(line).trim()).trim_start_matches("^C");
             let number = read.all.len() + 1;
@@ -98,16 +98,16 @@ pub fn parse(text: &str) -> Result<Vec<Said>, String> {
     read.end()
 }
 
-/// What was read so far.
+/// What was read so far of a text of iperf3.
 #[derive(Default)]
-struct Text {
-    all: Vec<Said>,
-    run: Run,
+struct Iperf3TextParser {
+    all: Vec<ToolResult>,
+    run: Iperf3Run,
     /// Told before its run begins.
     version: String,
 }
 
-impl Text {
+impl Iperf3TextParser {
     fn line(&mut self, line: &str) -> Result<(), String> {
         if let Some(why) = failure(line) {
             return Err(super::failed(why));
@@ -160,7 +160,7 @@ impl Text {
         Ok(())
     }
 
-    fn end(mut self) -> Result<Vec<Said>, String> {
+    fn end(mut self) -> Result<Vec<ToolResult>, String> {
         self.close()?;
         match self.all.is_empty() {
             true => Err("there is no run of iperf3's in it".to_owned()),
@@ -191,9 +191,9 @@ enum Side {
     Server,
 }
 
-/// Where a row stands.
+/// Where a row of iperf3 stands.
 #[derive(Default, PartialEq, Eq)]
-enum Table {
+enum Iperf3Section {
     #[default]
     Intervals,
     /// Behind dashes, which stand before the results and between intervals of several streams.
@@ -201,25 +201,25 @@ enum Table {
     Results,
 }
 
-/// A run that is read.
+/// A run of iperf3 whose text is being read.
 #[derive(Default)]
-struct Run {
+struct Iperf3Run {
     side: Option<Side>,
     is_done: bool,
     is_reverse: bool,
     block_size: Option<u64>,
     /// How many streams were connected.
     connected: usize,
-    table: Table,
+    table: Iperf3Section,
     is_headed: bool,
     has_retransmits: bool,
     /// The last interval of each stream, with its direction.
     last: Vec<(String, bool, String)>,
     has_intervals: bool,
-    rows: Vec<Row>,
+    rows: Vec<Iperf3Row>,
 }
 
-impl Run {
+impl Iperf3Run {
     fn is_empty(&self) -> bool {
         self.connected == 0 && self.rows.is_empty() && !self.has_intervals
     }
@@ -234,29 +234,29 @@ impl Run {
             let blocks = parts.find_map(|part| part.strip_suffix(" byte blocks"));
             self.block_size = blocks.and_then(|number| number.parse().ok());
         } else if line.starts_with("- - - ") {
-            self.table = Table::Dashes;
+            self.table = Iperf3Section::Dashes;
         } else if line.starts_with("[ ID]") {
             self.is_headed = true;
             self.has_retransmits = line.contains("Retr");
             self.table = match self.table {
-                Table::Dashes => Table::Results,
-                _ => Table::Intervals,
+                Iperf3Section::Dashes => Iperf3Section::Results,
+                _ => Iperf3Section::Intervals,
             };
-        } else if let Some(row) = Row::of(line) {
+        } else if let Some(row) = Iperf3Row::parse(line) {
             self.row(row)?;
         }
         Ok(())
     }
 
-    fn row(&mut self, row: Row) -> Result<(), String> {
+    fn row(&mut self, row: Iperf3Row) -> Result<(), String> {
         // What names its end is a result wherever it stands; of datagrams none does up to 3.1.
-        if self.table == Table::Results || row.end.is_some() {
+        if self.table == Iperf3Section::Results || row.end.is_some() {
             row.check()?;
             let retransmits = row.retransmits.filter(|_| self.has_retransmits);
-            self.rows.push(Row { retransmits, ..row });
+            self.rows.push(Iperf3Row { retransmits, ..row });
             return Ok(());
         }
-        self.table = Table::Intervals;
+        self.table = Iperf3Section::Intervals;
         self.has_intervals = true;
         if row.is_omitted {
             return Ok(());
@@ -291,7 +291,7 @@ impl Run {
         self.connected == 0 && self.is_headed && is_whole
     }
 
-    fn said_alone(self) -> Result<Said, String> {
+    fn said_alone(self) -> Result<ToolResult, String> {
         let is_told = self.is_reverse || self.rows.iter().any(|row| row.has_role);
         let mut said = self.said(Side::Client, String::new())?;
         if !is_told {
@@ -301,7 +301,7 @@ impl Run {
         Ok(said)
     }
 
-    fn said(self, side: Side, version: String) -> Result<Said, String> {
+    fn said(self, side: Side, version: String) -> Result<ToolResult, String> {
         if self.rows.is_empty() {
             return Err("a run of it has no results below its intervals: it was cut short, or \
                         stopped before its end"
@@ -311,13 +311,13 @@ impl Run {
         if both && self.rows.iter().any(|row| !row.has_role) {
             return Err("it has rows of one direction among those of two".to_owned());
         }
-        let mut said = Said { version, ..Said::default() };
+        let mut said = ToolResult { version, ..ToolResult::default() };
         let directions: &[(bool, &str)] =
             if both { &[(false, ""), (true, "reverse_")] } else { &[(false, "")] };
         let mut streams = Vec::new();
         let mut from_server = self.is_reverse;
         for (of_server, before) in directions {
-            let of = Direction::of(&self.rows, *of_server)?;
+            let of = DirectionRows::of(&self.rows, *of_server)?;
             streams.push(of.streams);
             let knows = of.known(side, both.then_some(*of_server))?;
             from_server |= side == Side::Server && knows == (true, false);
@@ -347,18 +347,18 @@ fn is_connection(line: &str) -> bool {
     line.starts_with('[') && line.contains("] local ") && line.contains(" connected to ")
 }
 
-/// What was counted of the data that went one way.
-struct Direction<'a> {
+/// The rows of iperf3 about the data that went one way.
+struct DirectionRows<'a> {
     streams: usize,
-    sent: Option<&'a Row>,
-    received: Option<&'a Row>,
+    sent: Option<&'a Iperf3Row>,
+    received: Option<&'a Iperf3Row>,
     /// The one row of datagrams that there is up to 3.1.
-    alone: Option<&'a Row>,
+    alone: Option<&'a Iperf3Row>,
 }
 
-impl<'a> Direction<'a> {
-    fn of(rows: &'a [Row], of_server: bool) -> Result<Direction<'a>, String> {
-        let of = |end: Option<End>| -> Vec<&Row> {
+impl<'a> DirectionRows<'a> {
+    fn of(rows: &'a [Iperf3Row], of_server: bool) -> Result<DirectionRows<'a>, String> {
+        let of = |end: Option<End>| -> Vec<&Iperf3Row> {
             rows.iter().filter(|row| row.of_server == of_server && row.end == end).collect()
         };
         let (sent, received) = (of(Some(End::Sender)), of(Some(End::Receiver)));
@@ -375,7 +375,7 @@ impl<'a> Direction<'a> {
                 most.len()
             ));
         }
-        Ok(Direction {
+        Ok(DirectionRows {
             streams: most.len(),
             sent: whole(&sent)?,
             received: whole(&received)?,
@@ -392,7 +392,7 @@ impl<'a> Direction<'a> {
                 _ => Err("it has not the results of both ends of a run: it was cut".to_owned()),
             };
         }
-        let moved = |row: Option<&Row>| row.is_some_and(|row| row.bytes.value > 0.0);
+        let moved = |row: Option<&Iperf3Row>| row.is_some_and(|row| row.bytes.value > 0.0);
         if let Some(is_sender) = of_server {
             return Ok((is_sender, !is_sender));
         }
@@ -411,11 +411,11 @@ impl<'a> Direction<'a> {
 
     fn add_to(
         &self,
-        said: &mut Said,
+        said: &mut ToolResult,
         before: &str,
         (knows_sent, knows_received): (bool, bool),
     ) -> Result<(), String> {
-        let rate = |said: &mut Said, of: &str, row: &Row| {
+        let rate = |said: &mut ToolResult, of: &str, row: &Iperf3Row| {
             let name = format!("{before}{of}_throughput_bytes_per_s");
             said.add(name, row.rate.value, &*row.printed);
             if row.rate.value < 9.5 * row.rate.step {
@@ -453,7 +453,7 @@ impl<'a> Direction<'a> {
 }
 
 /// Of datagrams the receiver counts what was lost; where none arrived it cannot.
-fn losses(said: &mut Said, before: &str, row: &Row) {
+fn losses(said: &mut ToolResult, before: &str, row: &Iperf3Row) {
     let Some(lost) = row.lost.as_ref().filter(|lost| lost.all > 0.0 && lost.lost <= lost.all)
     else {
         return;
@@ -464,7 +464,7 @@ fn losses(said: &mut Said, before: &str, row: &Row) {
     said.add(format!("{before}lost_share"), lost.lost / lost.all, &*lost.printed);
 }
 
-fn ids(rows: &[&Row]) -> Vec<String> {
+fn ids(rows: &[&Iperf3Row]) -> Vec<String> {
     let mut ids: Vec<String> = rows.iter().map(|row| row.id.clone()).collect();
     ids.retain(|id| id != SUM);
     ids.sort_unstable();
@@ -473,8 +473,9 @@ fn ids(rows: &[&Row]) -> Vec<String> {
 }
 
 /// The row that stands for all streams.
-fn whole<'a>(rows: &[&'a Row]) -> Result<Option<&'a Row>, String> {
-    let (sums, streams): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.id == SUM);
+fn whole<'a>(rows: &[&'a Iperf3Row]) -> Result<Option<&'a Iperf3Row>, String> {
+    let (sums, streams): (Vec<&Iperf3Row>, Vec<&Iperf3Row>) =
+        rows.iter().partition(|row| row.id == SUM);
     if sums.len() > 1 || ids(rows).len() != streams.len() {
         return Err("results of a stream stand there twice".to_owned());
     }

@@ -7,14 +7,14 @@ use experiment::measurement::reported::ReportedHistogram;
 
 use super::lines::{counted, number, printed_bytes};
 use super::{mode, setting};
-use crate::Said;
+use crate::ToolResult;
 
 /// What its MB, Mb and MiB have.
 pub const MIB: f64 = 1_048_576.0;
 
-/// Which lines follow.
+/// Which lines of sysbench follow.
 #[derive(Clone, Copy, Default, PartialEq)]
-enum Part {
+enum SysbenchSection {
     #[default]
     Other,
     Latency,
@@ -22,11 +22,11 @@ enum Part {
     Histogram,
 }
 
-/// A run that has begun.
+/// A run of sysbench that has begun.
 #[derive(Default)]
-pub struct Run {
-    said: Said,
-    part: Part,
+pub struct SysbenchRun {
+    said: ToolResult,
+    part: SysbenchSection,
     /// Since 1.1 a test of files ends with its latencies.
     ends_with_sum: bool,
     /// Since 1.0 of processors, and since 1.1 of all others: it says how many events a second.
@@ -51,9 +51,12 @@ pub struct Run {
     bins: Vec<(u64, u64)>,
 }
 
-impl Run {
-    pub fn new(version: String) -> Run {
-        Run { said: Said { version, ..Said::default() }, ..Run::default() }
+impl SysbenchRun {
+    pub fn new(version: String) -> SysbenchRun {
+        SysbenchRun {
+            said: ToolResult { version, ..ToolResult::default() },
+            ..SysbenchRun::default()
+        }
     }
 
     /// A line of it; whether it was the last.
@@ -68,20 +71,22 @@ impl Run {
         }
         match line {
             "Latency (ms):" | "response time:" | "per-request statistics:" => {
-                self.part = Part::Latency;
+                self.part = SysbenchSection::Latency;
             }
-            "queries performed:" => self.part = Part::Queries,
-            "Latency histogram (values are in milliseconds)" => self.part = Part::Histogram,
-            "Threads fairness:" => self.part = Part::Other,
+            "queries performed:" => self.part = SysbenchSection::Queries,
+            "Latency histogram (values are in milliseconds)" => {
+                self.part = SysbenchSection::Histogram
+            }
+            "Threads fairness:" => self.part = SysbenchSection::Other,
             _ => match self.part {
-                Part::Latency => return self.wait(line),
-                Part::Queries => self.query(line)?,
-                Part::Histogram => {
+                SysbenchSection::Latency => return self.wait(line),
+                SysbenchSection::Queries => self.query(line)?,
+                SysbenchSection::Histogram => {
                     if !self.bin(line)? {
                         self.other(line)?;
                     }
                 }
-                Part::Other => self.other(line)?,
+                SysbenchSection::Other => self.other(line)?,
             },
         }
         Ok(line.starts_with("execution time (avg/stddev):"))
@@ -306,7 +311,7 @@ impl Run {
             }
             _ => return Err("a run of it has no sum of its queries".to_owned()),
         }
-        self.part = Part::Other;
+        self.part = SysbenchSection::Other;
         match (self.queries.iter().sum::<f64>() - value).abs() < 0.5 {
             true => Ok(()),
             false => Err("the queries of its run are not their sum".to_owned()),
@@ -424,7 +429,7 @@ impl Run {
             return Ok(true);
         }
         let Some((value, rest)) = line.split_once('|') else {
-            self.part = Part::Other;
+            self.part = SysbenchSection::Other;
             return Ok(false);
         };
         let count = rest.trim_start_matches('*').trim().parse::<u64>().ok();
@@ -449,7 +454,7 @@ impl Run {
     }
 
     /// The result.
-    pub fn said(mut self) -> Result<Said, String> {
+    pub fn said(mut self) -> Result<ToolResult, String> {
         self.check_rates()?;
         self.check_waits()?;
         let is_rate = |name: &str| name.ends_with("_per_s") || name.ends_with("iops");

@@ -27,7 +27,7 @@ const NEW_CPU: &str = include_str!("../../../../tests/fixtures/tools/sysbench-1.
 const NEW_OLTP: &str = include_str!("../../../../tests/fixtures/tools/sysbench-1.1.0-oltp.txt");
 
 /// The only result.
-fn one(text: &str) -> Said {
+fn one(text: &str) -> ToolResult {
     let mut all = parse(text).unwrap();
     assert_eq!(all.len(), 1);
     all.remove(0)

@@ -3,8 +3,8 @@
 //! Names are those of the flat file in small letters, for the reports as well, whose heads have two
 //! lines: a word in each, or over two columns of one operation a word among points.
 
-/// The columns of a table.
-pub struct Columns {
+/// The columns of a table of Vdbench.
+pub struct VdbenchColumns {
     /// Of the rest of a row, behind its label.
     names: Vec<String>,
     /// Whether it is of operations on files, not of I/Os on devices.
@@ -22,7 +22,7 @@ pub const DECIMAL: f64 = 1e6;
 
 /// Whether a line is the head of a table that is read, or the first line of one.
 pub fn is_head(line: &str) -> bool {
-    first_line(line).is_some() || Columns::of_flat_file(line).is_some()
+    first_line(line).is_some() || VdbenchColumns::of_flat_file(line).is_some()
 }
 
 /// Whether it is one of a table that is not: `interval KSTAT_i/o resp wait ...`.
@@ -44,9 +44,9 @@ pub fn first_line(line: &str) -> Option<Vec<String>> {
     known.then(|| behind.iter().map(|word| (*word).to_owned()).collect())
 }
 
-impl Columns {
+impl VdbenchColumns {
     /// `tod timestamp Run Interval reqrate rate ...`.
-    pub fn of_flat_file(line: &str) -> Option<Columns> {
+    pub fn of_flat_file(line: &str) -> Option<VdbenchColumns> {
         let words: Vec<String> = line.split_whitespace().map(str::to_lowercase).collect();
         let labels = ["tod", "timestamp", "run", "interval"];
         let names = words.strip_prefix(&labels.map(str::to_owned)[..])?;
@@ -55,11 +55,11 @@ impl Columns {
         // Of files it is always of 1024.
         let files = has("mb_read");
         let mb = files.then_some(BINARY);
-        all.then(|| Columns { names: names.to_vec(), files, mb, flat: true })
+        all.then(|| VdbenchColumns { names: names.to_vec(), files, mb, flat: true })
     }
 
     /// Of the two lines of the head of a report.
-    pub fn of_report(first: &[String], second: &str) -> Option<Columns> {
+    pub fn of_report(first: &[String], second: &str) -> Option<VdbenchColumns> {
         let mut below = second.split_whitespace();
         let mut names = Vec::new();
         let files = first.first().is_some_and(|word| word == "ReqstdOps");
@@ -108,7 +108,7 @@ impl Columns {
         }
         let has = |name: &str| names.iter().any(|known| known == name);
         let all = below.next().is_none() && has("rate") && has("mb/sec") && has("resp");
-        all.then_some(Columns { names, files, mb, flat: false })
+        all.then_some(VdbenchColumns { names, files, mb, flat: false })
     }
 
     /// The label of a row, `3` or `avg_2-5`, and the name of its run where it says it; of a line

@@ -9,31 +9,31 @@ use serde_json::Map;
 use experiment::measurement::Note;
 
 use super::Run;
-use super::columns::{BINARY, Columns, DECIMAL};
-use crate::Said;
+use super::columns::{BINARY, DECIMAL, VdbenchColumns};
+use crate::ToolResult;
 
-/// A number, and what one more in its last place is worth.
+/// A number of Vdbench, and what one more in its last place is worth.
 #[derive(Clone, Copy)]
-struct Number<'a> {
+struct VdbenchNumber<'a> {
     value: f64,
     step: f64,
     printed: &'a str,
 }
 
-impl<'a> Number<'a> {
-    fn of(text: &'a str) -> Option<Number<'a>> {
+impl<'a> VdbenchNumber<'a> {
+    fn of(text: &'a str) -> Option<VdbenchNumber<'a>> {
         let is_one = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
         let (whole, behind) = text.split_once('.').unwrap_or((text, ""));
         let good = !whole.is_empty() && is_one(whole) && is_one(behind) && text.len() < 18;
         let value = text.parse::<f64>().ok().filter(|_| good)?;
         let step = 0.1f64.powi(i32::try_from(behind.len()).ok()?);
-        Some(Number { value, step, printed: text })
+        Some(VdbenchNumber { value, step, printed: text })
     }
 }
 
-/// One average.
-pub struct Row<'a> {
-    values: Vec<(&'a str, Number<'a>)>,
+/// One average that Vdbench prints, by its columns.
+pub struct VdbenchRow<'a> {
+    values: Vec<(&'a str, VdbenchNumber<'a>)>,
     /// Bytes in one MB.
     mb: f64,
     /// Whether it is of operations on files.
@@ -55,13 +55,16 @@ const OPERATIONS: [(&str, &str); 11] = [
     ("move", "move"),
 ];
 
-impl<'a> Row<'a> {
+impl<'a> VdbenchRow<'a> {
     /// # Errors
     /// When a number is none, or two of them contradict each other.
-    pub fn of(values: &[(&'a str, &'a str)], columns: &Columns) -> Result<Row<'a>, String> {
-        let mut numbers: Vec<(&str, Number<'_>)> = Vec::new();
+    pub fn from_values(
+        values: &[(&'a str, &'a str)],
+        columns: &VdbenchColumns,
+    ) -> Result<VdbenchRow<'a>, String> {
+        let mut numbers: Vec<(&str, VdbenchNumber<'_>)> = Vec::new();
         for (name, text) in values {
-            match Number::of(text) {
+            match VdbenchNumber::of(text) {
                 Some(number) => numbers.push((name, number)),
                 None if ["n/a", "NaN"].contains(text) => {}
                 // Names of versions, and of loops.
@@ -69,13 +72,13 @@ impl<'a> Row<'a> {
                 None => return Err(format!("its {name} is `{text}`, and no number")),
             }
         }
-        let mut row = Row { values: numbers, mb: BINARY, files: columns.files };
+        let mut row = VdbenchRow { values: numbers, mb: BINARY, files: columns.files };
         row.mb = row.bytes_in_mb(columns.mb)?;
         row.check()?;
         Ok(row)
     }
 
-    fn get(&self, name: &str) -> Option<Number<'a>> {
+    fn get(&self, name: &str) -> Option<VdbenchNumber<'a>> {
         self.values.iter().find(|(known, _)| *known == name).map(|(_, number)| *number)
     }
 
@@ -165,8 +168,8 @@ impl<'a> Row<'a> {
 
     /// # Errors
     /// When nothing was done.
-    pub fn said(&self, run: &Run) -> Result<Said, String> {
-        let mut said = Said::default();
+    pub fn said(&self, run: &Run) -> Result<ToolResult, String> {
+        let mut said = ToolResult::default();
         if self.is_idle() {
             return Err("in a run of it nothing was done".to_owned());
         }
@@ -189,14 +192,14 @@ impl<'a> Row<'a> {
         Ok(said)
     }
 
-    fn add(&self, said: &mut Said, name: &str, figure: String, unit: f64, word: &str) {
+    fn add(&self, said: &mut ToolResult, name: &str, figure: String, unit: f64, word: &str) {
         // What was not done, and what was rounded away, stands there as 0.
         if let Some(number) = self.get(name).filter(|number| number.value > 0.0) {
             said.add(figure, number.value * unit, format!("{} {word}", number.printed));
         }
     }
 
-    fn of_devices(&self, said: &mut Said, run: &Run) {
+    fn of_devices(&self, said: &mut ToolResult, run: &Run) {
         self.add(said, "rate", "iops".to_owned(), 1.0, "I/O per second");
         self.add(said, "mb/sec", "throughput_bytes_per_s".to_owned(), self.mb, "MB/sec");
         self.add(said, "resp", "latency_ns_mean".to_owned(), 1e6, "ms");
@@ -212,7 +215,7 @@ impl<'a> Row<'a> {
         said.settings = self.settings(run);
     }
 
-    fn of_files(&self, said: &mut Said) {
+    fn of_files(&self, said: &mut ToolResult) {
         self.add(said, "rate", "operations_per_s".to_owned(), 1.0, "operations per second");
         self.add(said, "resp", "operation_latency_ns_mean".to_owned(), 1e6, "ms");
         self.add(said, "mb/sec", "throughput_bytes_per_s".to_owned(), self.mb, "MB/sec");

@@ -16,7 +16,7 @@ const TWO: &str =
 
 const FIRST: &str = include_str!("../../../../tests/fixtures/tools/vdbench-5.02-intervals.txt");
 
-fn only(text: &str) -> Said {
+fn only(text: &str) -> ToolResult {
     let all = parse(text).unwrap();
     assert_eq!(all.len(), 1);
     all.into_iter().next().unwrap()

@@ -6,7 +6,7 @@
 use experiment::measurement::Note;
 use serde_json::Value as Json;
 
-use crate::Said;
+use crate::ToolResult;
 
 /// Whether a text has a document of that kind, whole or not.
 pub fn knows(text: &str) -> bool {
@@ -14,7 +14,7 @@ pub fn knows(text: &str) -> bool {
 }
 
 /// One result for each kind of request of each document.
-pub fn read(documents: &[Json]) -> Result<Vec<Said>, String> {
+pub fn read(documents: &[Json]) -> Result<Vec<ToolResult>, String> {
     let mut all = Vec::new();
     for document in documents {
         if let Some(kinds) = document.get("by_op_type").and_then(Json::as_object) {
@@ -41,7 +41,7 @@ pub fn read(documents: &[Json]) -> Result<Vec<Said>, String> {
         }
         if let Some(stats) = document.get("mixed_server_stats").filter(|it| it.is_object()) {
             let title = "all requests of a mix".to_owned();
-            let mut said = Said { title, ..Said::default() };
+            let mut said = ToolResult { title, ..ToolResult::default() };
             rates(&mut said, stats)?;
             some.push(said);
         }
@@ -56,11 +56,11 @@ pub fn read(documents: &[Json]) -> Result<Vec<Said>, String> {
     Ok(all)
 }
 
-fn one(kind: &str, operation: &Json, is_mixed: bool) -> Result<Said, String> {
+fn one(kind: &str, operation: &Json, is_mixed: bool) -> Result<ToolResult, String> {
     let of = if is_mixed { " of a mix" } else { "" };
     let concurrency = operation.get("concurrency").and_then(Json::as_u64);
     let many = concurrency.map(|many| format!(", concurrency {many}")).unwrap_or_default();
-    let mut said = Said { title: format!("{kind}{of}{many}"), ..Said::default() };
+    let mut said = ToolResult { title: format!("{kind}{of}{many}"), ..ToolResult::default() };
     let throughput = operation.get("throughput").filter(|it| it.is_object());
     rates(&mut said, throughput.ok_or_else(|| format!("its {kind} has no throughput"))?)?;
     if let Some(errors) = operation.get("errors").and_then(Json::as_u64) {
@@ -99,7 +99,12 @@ const FIRST_BYTE: [(&str, &str); 9] = [
     ("std_dev_millis", "stddev"),
 ];
 
-fn times(said: &mut Said, name: &str, of: &Json, keys: &[(&str, &str)]) -> Result<(), String> {
+fn times(
+    said: &mut ToolResult,
+    name: &str,
+    of: &Json,
+    keys: &[(&str, &str)],
+) -> Result<(), String> {
     let of_key = |key: &str| of.get(key).and_then(Json::as_f64);
     let [low, high] = ["fastest_millis", "slowest_millis"].map(of_key);
     for (key, what) in keys {
@@ -117,7 +122,7 @@ fn times(said: &mut Said, name: &str, of: &Json, keys: &[(&str, &str)]) -> Resul
 }
 
 /// Its average and the seconds, sorted by bytes where it has some.
-fn rates(said: &mut Said, throughput: &Json) -> Result<(), String> {
+fn rates(said: &mut ToolResult, throughput: &Json) -> Result<(), String> {
     let number = |of: &Json, key: &str| of.get(key).and_then(Json::as_f64);
     let missing = |key: &str| format!("its throughput has no `{key}`");
     let bytes = number(throughput, "average_bps").ok_or_else(|| missing("average_bps"))?;
@@ -133,7 +138,7 @@ fn rates(said: &mut Said, throughput: &Json) -> Result<(), String> {
 }
 
 /// Rates of its fastest, median and slowest second.
-fn seconds(said: &mut Said, seconds: &Json) -> Result<(), String> {
+fn seconds(said: &mut ToolResult, seconds: &Json) -> Result<(), String> {
     let mut falls = [true; 2];
     for (at, (unit, name, printed)) in
         [("bps", "throughput_bytes_per_s", "bytes/s"), ("ops", "objects_per_s", "obj/s")]
@@ -161,7 +166,7 @@ fn seconds(said: &mut Said, seconds: &Json) -> Result<(), String> {
 }
 
 /// A kind of request, as it is since 1.1.
-fn newer(kind: &str, of: &Json) -> Result<Said, String> {
+fn newer(kind: &str, of: &Json) -> Result<ToolResult, String> {
     let throughput = of.get("throughput").filter(|it| it.is_object());
     let throughput = throughput.ok_or_else(|| format!("its {kind} has no throughput"))?;
     let number = |key: &str| {
@@ -178,7 +183,7 @@ fn newer(kind: &str, of: &Json) -> Result<Said, String> {
     }
     let concurrency = of.get("concurrency").and_then(Json::as_u64);
     let many = concurrency.map(|many| format!(", concurrency {many}")).unwrap_or_default();
-    let mut said = Said { title: format!("{kind}{many}"), ..Said::default() };
+    let mut said = ToolResult { title: format!("{kind}{many}"), ..ToolResult::default() };
     for (name, moved, unit) in
         [("throughput_bytes_per_s", bytes, "bytes"), ("objects_per_s", objects, "objects")]
     {

@@ -17,7 +17,7 @@ const NEW: &str = include_str!("../../../../tests/fixtures/tools/warp-1.1.3-get.
 const NEW_JSON: &str = include_str!("../../../../tests/fixtures/tools/warp-1.1.3-json.txt");
 const PARTS: &str = include_str!("../../../../tests/fixtures/tools/warp-1.6.1-multipart.txt");
 
-fn titles(all: &[Said]) -> Vec<&str> {
+fn titles(all: &[ToolResult]) -> Vec<&str> {
     all.iter().map(|said| said.title.as_str()).collect()
 }
 

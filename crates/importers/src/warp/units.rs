@@ -46,16 +46,16 @@ pub fn duration_ns(text: &str) -> Option<f64> {
 }
 
 /// A rate of bytes, where there is one, and one of objects, each with what was printed.
-pub struct Rates {
+pub struct WarpRates {
     pub bytes: Option<(f64, String)>,
     pub objects: (f64, String),
     /// What the second is called.
     pub name: &'static str,
 }
 
-impl Rates {
+impl WarpRates {
     /// `206.18 MiB/s, 20.62 obj/s, 4290 errors (242s)`, and of a mix `... over 5m0s.`
-    pub fn of(text: &str) -> Result<Rates, String> {
+    pub fn parse(text: &str) -> Result<WarpRates, String> {
         let odd = || format!("`{text}` is no rate");
         let told = text.split(" (").next().unwrap_or(text);
         let told = told.split(" over ").next().unwrap_or(told);
@@ -76,7 +76,7 @@ impl Rates {
             }
         }
         let (objects, name) = objects.ok_or_else(odd)?;
-        Ok(Rates { bytes, objects, name })
+        Ok(WarpRates { bytes, objects, name })
     }
 }
 
@@ -104,10 +104,10 @@ mod tests {
         ] {
             assert_eq!(duration_ns(text), due, "{text}");
         }
-        let rates = Rates::of("206.18 MiB/s, 20.62 obj/s, 4290 errors (242s)").unwrap();
+        let rates = WarpRates::parse("206.18 MiB/s, 20.62 obj/s, 4290 errors (242s)").unwrap();
         assert_eq!(rates.bytes.unwrap().1, "206.18 MiB/s");
         assert_eq!((rates.objects.0, rates.name), (20.62, "objects_per_s"));
-        assert!(Rates::of("5 MiB/s").is_err() && Rates::of("").is_err());
-        assert_eq!(Rates::of("4.5 ops/s").unwrap().name, "operations_per_s");
+        assert!(WarpRates::parse("5 MiB/s").is_err() && WarpRates::parse("").is_err());
+        assert_eq!(WarpRates::parse("4.5 ops/s").unwrap().name, "operations_per_s");
     }
 }

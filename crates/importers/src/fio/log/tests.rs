@@ -15,11 +15,11 @@ const OF_3_1: &str =
 const OF_3_42: &str =
     include_str!("../../../../../tests/fixtures/tools/fio-3.42-logs-of-intervals.txt");
 
-fn read(text: &str) -> Result<Vec<Said>, String> {
+fn read(text: &str) -> Result<Vec<ToolResult>, String> {
     (FIO.parse)(text)
 }
 
-fn series<'a>(all: &'a [Said], title: &str, name: &str) -> &'a ReportedSeries {
+fn series<'a>(all: &'a [ToolResult], title: &str, name: &str) -> &'a ReportedSeries {
     let said = all.iter().find(|said| said.title == title).unwrap();
     said.series.iter().find(|series| series.name == name).unwrap()
 }

@@ -12,7 +12,7 @@ const OLD: &str = include_str!("../../../../../tests/fixtures/tools/fio-2.0.15-t
 const CLIENTS: &str =
     include_str!("../../../../../tests/fixtures/tools/fio-3.42-clients-terse.txt");
 
-fn read(text: &str) -> Result<Vec<Said>, String> {
+fn read(text: &str) -> Result<Vec<ToolResult>, String> {
     (FIO.parse)(text)
 }
 

@@ -10,7 +10,7 @@ const TWO: &str = include_str!("../../../../../tests/fixtures/tools/fio-3.1-two-
 const SYNC: &str = include_str!("../../../../../tests/fixtures/tools/fio-3.25-fdatasync.txt");
 const MIXED: &str = include_str!("../../../../../tests/fixtures/tools/fio-3.25-gtod-reduce.txt");
 
-fn parse(text: &str) -> Result<Vec<Said>, String> {
+fn parse(text: &str) -> Result<Vec<ToolResult>, String> {
     (FIO.parse)(text)
 }
 
