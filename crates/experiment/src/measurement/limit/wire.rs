@@ -394,7 +394,7 @@ mod tests {
         // the number of CPUs was named.
         let niced = Scene { cpus: [1.0, 1.0], ends: (0.01, 0.01), busy: 0.3, moves: true, ..IDLE };
         assert_eq!(niced.binds(), None);
-        assert_eq!(niced.limits().of(Resource::Cpu).unwrap().standing, Standing::Near);
+        assert_eq!(niced.limits().use_of(Resource::Cpu).unwrap().standing, Standing::Near);
         let moving = Scene { moves: true, ..IDLE };
         assert_eq!(moving.binds().unwrap().0, Resource::Network);
     }
