@@ -94,7 +94,7 @@ pub struct Done {
     /// Whether the user stopped it.
     pub interrupted: bool,
     /// Settings of the machine that could not be put back.
-    pub left: Vec<journal::Said>,
+    pub left: Vec<journal::UndoOutcome>,
     /// Those of other machines that were not, or of which nobody says whether they were.
     pub left_at_peers: Vec<String>,
     /// Work directories that stay, as a load hangs on what they lie on; with which.
@@ -398,7 +398,7 @@ impl<'a> Run<'a> {
         let observer = &mut *self.observer;
         let mut left =
             self.machine.restore(&mut |said| observer.tell(&Event::Say(said.to_string())));
-        left.retain(journal::Said::is_left);
+        left.retain(journal::UndoOutcome::is_left);
         let left_at_peers = self.peers.restore();
         let mut behind = Vec::new();
         for (name, directory) in std::mem::take(&mut self.work) {

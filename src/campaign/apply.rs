@@ -14,7 +14,7 @@ use experiment::knob::{Apply, KNOBS, Knob, Settings};
 use experiment::measurement::Note;
 use facts::inventory::Target;
 use host::inventory::group;
-use host::journal::{Change, Journal, Line, Said, boot, identity, in_force};
+use host::journal::{Change, Journal, Line, UndoOutcome, boot, identity, in_force};
 use host::sys::{Error, Host, processors};
 
 mod link;
@@ -201,7 +201,7 @@ impl<'a> Applier<'a> {
         let goes = |path: &str| !keep.contains(&path) && !is_group(path);
         let said = journal.undo_some(self.host, false, &mut |_| {}, goes);
         self.held.retain(|path, _| keep.contains(&path.as_str()));
-        match said.into_iter().find(Said::is_left) {
+        match said.into_iter().find(UndoOutcome::is_left) {
             None => Ok(()),
             Some(said) => {
                 Err(Error::new("cannot put a setting back", said.to_string())
@@ -415,7 +415,7 @@ impl<'a> Applier<'a> {
     }
 
     /// Puts everything back, newest first; gives what became of each.
-    pub fn restore(&mut self, tell: &mut dyn FnMut(&Said)) -> Vec<Said> {
+    pub fn restore(&mut self, tell: &mut dyn FnMut(&UndoOutcome)) -> Vec<UndoOutcome> {
         let Some(mut journal) = self.journal.take() else { return Vec::new() };
         let said = journal.undo(self.host, false, tell);
         self.held.clear();
@@ -435,11 +435,15 @@ impl Drop for Applier<'_> {
 ///
 /// # Errors
 /// When another run has the journal, or something could not be undone.
-pub fn recover(host: &Host, journal: &Path, tell: &mut dyn FnMut(&Said)) -> Result<(), Error> {
+pub fn recover(
+    host: &Host,
+    journal: &Path,
+    tell: &mut dyn FnMut(&UndoOutcome),
+) -> Result<(), Error> {
     let Some(mut left) = Journal::existing(journal)? else { return Ok(()) };
     let said = left.undo(host, false, tell);
     left.close()?;
-    match said.into_iter().find(Said::is_left) {
+    match said.into_iter().find(UndoOutcome::is_left) {
         None => Ok(()),
         Some(said) => {
             let what = "cannot measure while settings of an earlier run are in force";

@@ -18,8 +18,8 @@ use experiment::plan::layouts::{TARGET, is_layout, layout};
 use experiment::progress::{Event, Observer};
 use facts::inventory::disk::Disk;
 use facts::layout::{Layout, Times, Volumes};
-use host::journal::{self, Said};
-use host::provision::{HeldSnapshot, Made, Upkeep, danger};
+use host::journal::{self, UndoOutcome};
+use host::provision::{HeldSnapshot, MadeLayout, Upkeep, danger};
 use host::sys::filesystem::space;
 use host::sys::workdir::WorkDir;
 use host::sys::{Error, Host};
@@ -47,7 +47,7 @@ pub struct Provisioner {
 /// A layout that is mounted.
 #[derive(Debug)]
 struct Stands {
-    made: Made,
+    made: MadeLayout,
     /// What was done to it before the trial in hand.
     upkeep: Upkeep,
     /// Room for files when it was new, bytes.
@@ -329,7 +329,7 @@ impl Run<'_> {
     /// Unmakes the layout that stands, newest first: our directory, the settings of the devices,
     /// then mounts and arrays. Gives what could not be undone. One that a load hangs on stays, in
     /// the journal: whoever unmounted it would hang as well.
-    pub(super) fn raze(&mut self) -> Vec<Said> {
+    pub(super) fn raze(&mut self) -> Vec<UndoOutcome> {
         if self.quarantine.why(TARGET).is_some() {
             return Vec::new();
         }
@@ -352,7 +352,7 @@ impl Run<'_> {
                 return Vec::new();
             }
         };
-        let left: Vec<Said> = left.into_iter().filter(Said::is_left).collect();
+        let left: Vec<UndoOutcome> = left.into_iter().filter(UndoOutcome::is_left).collect();
         left.iter().for_each(|said| say(said.to_string()));
         layouts.stuck |= !left.is_empty();
         for claim in &mut layouts.claims {

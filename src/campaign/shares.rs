@@ -15,7 +15,7 @@ use experiment::plan::Trial;
 use experiment::progress::Event;
 use facts::share::{Share, is_export};
 use host::inventory;
-use host::journal::Said;
+use host::journal::UndoOutcome;
 use host::provision::share;
 use host::provision::share::Shared;
 use host::sys::Error;
@@ -159,7 +159,7 @@ impl Run<'_> {
         let left: Vec<String> = match self.machine.journal() {
             Ok(journal) => {
                 let said = shared.unmount(self.host, journal);
-                said.iter().filter(|said| said.is_left()).map(Said::to_string).collect()
+                said.iter().filter(|said| said.is_left()).map(UndoOutcome::to_string).collect()
             }
             Err(error) => vec![error.to_string()],
         };

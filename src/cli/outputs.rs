@@ -10,7 +10,7 @@ use experiment::knob;
 use findings::report::Format;
 use host::journal;
 use host::sys::Error;
-use host::sys::output::{self, Output, OutputKind, Taken, Wanted};
+use host::sys::output::{self, Output, OutputKind, RequestedOutput, Taken};
 use store::Store;
 
 /// The flag of all that writes files.
@@ -170,7 +170,7 @@ impl Inputs {
         force: Force,
     ) -> Result<Output, Error> {
         let Force { force } = force;
-        Output::decide(&Wanted { path, flag, kind, force }, self.taken.clone())
+        Output::decide(&RequestedOutput { path, flag, kind, force }, self.taken.clone())
     }
 }
 

@@ -23,7 +23,7 @@ use findings::report::words;
 use host::journal;
 use host::sys::output::Output;
 use host::sys::{Error, Host, signal, suspend};
-use store::{Again, Elsewhere, Running, Unfinished};
+use store::{Elsewhere, RerunSelection, Running, Unfinished};
 
 /// The arguments of `brickyard run`.
 #[derive(clap::Args, Clone, Debug)]
@@ -37,7 +37,7 @@ pub struct RunArguments {
     ///
     /// What was kept of them stays; the later trial counts. Several: --again failed,3,7
     #[arg(long, value_name = "WHICH", value_delimiter = ',')]
-    again: Vec<Again>,
+    again: Vec<RerunSelection>,
     /// Which card, slot ... is set up, where the plan varies what only a person can change
     ///
     /// The trials of that set-up are run; then the run stops and says what to change. Again for
@@ -327,7 +327,7 @@ fn unfinished(session: &Session, common: &Common) -> anyhow::Result<Unfinished> 
 }
 
 /// Says which trials are run again.
-fn again(session: &Session, from: &mut Unfinished, which: &[Again]) -> Result<(), Error> {
+fn again(session: &Session, from: &mut Unfinished, which: &[RerunSelection]) -> Result<(), Error> {
     let numbers = session.store.again(from, which)?;
     let told: Vec<String> = numbers.iter().map(u32::to_string).collect();
     session.talk.say(&match told.len() {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::{Common, talk};
-use host::journal::{self, Journal, Said};
+use host::journal::{self, Journal, UndoOutcome};
 use host::sys::{Host, signal};
 
 /// The arguments of `brickyard undo`.
@@ -33,7 +33,7 @@ pub fn run(arguments: &UndoArguments, common: &Common) -> anyhow::Result<ExitCod
     let all = journal.undo(&host, arguments.dry_run, &mut |_| {});
     let failed = all.iter().filter(|said| said.failed()).count();
     if common.json {
-        let row = |said: &Said| {
+        let row = |said: &UndoOutcome| {
             let text = said.to_string();
             json!({ "path": said.path, "text": text, "left": said.is_left() })
         };
@@ -41,7 +41,7 @@ pub fn run(arguments: &UndoArguments, common: &Common) -> anyhow::Result<ExitCod
         let left = all.iter().filter(|said| said.is_left()).count();
         talk::data(&serde_json::to_string_pretty(&json!({ "undone": rows, "left": left }))?)?;
     } else {
-        let lines: Vec<String> = all.iter().map(Said::to_string).collect();
+        let lines: Vec<String> = all.iter().map(UndoOutcome::to_string).collect();
         let none = lines.is_empty();
         talk::data(&if none { "nothing to undo".to_owned() } else { lines.join("\n") })?;
     }

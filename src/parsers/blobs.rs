@@ -89,7 +89,8 @@ pub fn records() -> Vec<Vec<u8>> {
         bytes.ok().flatten().unwrap_or_default()
     };
     let mut all: Vec<Vec<u8>> = outcomes.into_iter().map(pack).collect();
-    let values = vec![(1, packed::Held::Integer(5)), (7, packed::Held::Text("é".into()))];
+    let values =
+        vec![(1, packed::PackedValue::Integer(5)), (7, packed::PackedValue::Text("é".into()))];
     all.push(packed::pack(values));
     all
 }

@@ -25,7 +25,7 @@ pub mod layout;
 mod undo;
 
 use facts::identity::Identity;
-pub use fate::{Fate, Said};
+pub use fate::{Fate, UndoOutcome};
 pub use layout::{LayoutAct, lvm_config, mounted_at};
 pub use undo::{in_force, outstanding};
 

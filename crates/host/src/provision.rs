@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::journal::{Journal, Said};
+use crate::journal::{Journal, UndoOutcome};
 use crate::sys::signal::Stop;
 use crate::sys::{Error, Host, block, clock, command};
 
@@ -38,7 +38,7 @@ const COOLING_MAX: Duration = Duration::from_secs(3600);
 /// A layout that is made and mounted. Dropping it unmakes nothing: the journal holds what is to be
 /// undone.
 #[derive(Debug)]
-pub struct Made {
+pub struct MadeLayout {
     /// Where its files go.
     pub mount_point: PathBuf,
     /// How long each step took.
@@ -53,7 +53,7 @@ pub struct Made {
     since: usize,
 }
 
-impl Made {
+impl MadeLayout {
     /// Whether it keeps files in memory by itself, even those of direct I/O: ZFS in its ARC.
     pub fn is_cached_by_itself(&self) -> bool {
         self.layout.volumes() == Volumes::Zfs
@@ -77,7 +77,7 @@ impl Made {
     }
 
     /// Unmakes it, newest first; what could not be unmade stays in the journal.
-    pub fn unmake(self, host: &Host, journal: &mut Journal) -> Vec<Said> {
+    pub fn unmake(self, host: &Host, journal: &mut Journal) -> Vec<UndoOutcome> {
         journal.undo_layout(host, self.since)
     }
 }

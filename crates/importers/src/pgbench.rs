@@ -60,9 +60,9 @@ fn is_command(line: &str) -> bool {
 const ANEW: &str = "each of its transactions connected anew (-C), which its latencies contain, and \
                     its rate with connecting";
 
-/// What its rate is of.
+/// Which of its time a rate of pgbench is of.
 #[derive(Clone, Copy, PartialEq)]
-enum Of {
+enum RateScope {
     /// Up to 13 all of its time, with that of connecting.
     All,
     /// Up to 13 that without connecting, since 14 that after the first connections.
@@ -72,14 +72,14 @@ enum Of {
 }
 
 /// `tps = 495.757652 (without initial connection time)`.
-fn rate(line: &str) -> Option<(&str, Option<Of>)> {
+fn rate(line: &str) -> Option<(&str, Option<RateScope>)> {
     let (rate, rest) = line.strip_prefix("tps = ")?.split_once(' ')?;
     let of = match rest.trim_end() {
-        "(including connections establishing)" => Some(Of::All),
+        "(including connections establishing)" => Some(RateScope::All),
         "(excluding connections establishing)" | "(without initial connection time)" => {
-            Some(Of::Transactions)
+            Some(RateScope::Transactions)
         }
-        "(including reconnection times)" => Some(Of::Reconnecting),
+        "(including reconnection times)" => Some(RateScope::Reconnecting),
         _ => None,
     };
     Some((rate, of))
@@ -250,13 +250,13 @@ impl PgbenchRun {
         let tps = number(word, line)?;
         let printed = format!("{word} tps");
         match of {
-            Of::All => {
+            RateScope::All => {
                 if self.with_connecting.replace((tps, printed)).is_some() {
                     return Err("a run of it has two rates with connecting".to_owned());
                 }
                 return Ok(false);
             }
-            Of::Transactions => {
+            RateScope::Transactions => {
                 if let Some((slower, printed)) = self.with_connecting.clone() {
                     self.said.add("with_connecting_transactions_per_s", slower, printed);
                 }
@@ -266,7 +266,7 @@ impl PgbenchRun {
                 self.check(tps)?;
                 self.said.add("transactions_per_s", tps, printed);
             }
-            Of::Reconnecting => self.reconnecting(tps, printed),
+            RateScope::Reconnecting => self.reconnecting(tps, printed),
         }
         Ok(true)
     }

@@ -8,9 +8,9 @@ use rusqlite::{Connection, Result as Read, params};
 use experiment::plan::prepares;
 use host::sys::Error;
 
-/// Trials that are to be run again.
+/// Which trials of a campaign are to be run again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Again {
+pub enum RerunSelection {
     /// Those that failed.
     Failed,
     /// Those that could not be done here.
@@ -19,17 +19,17 @@ pub enum Again {
     Number(u32),
 }
 
-impl FromStr for Again {
+impl FromStr for RerunSelection {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Again, String> {
+    fn from_str(text: &str) -> Result<RerunSelection, String> {
         match text {
-            "failed" => Ok(Again::Failed),
-            "skipped" => Ok(Again::Skipped),
+            "failed" => Ok(RerunSelection::Failed),
+            "skipped" => Ok(RerunSelection::Skipped),
             number => {
                 let number = number.parse().ok().filter(|number| *number > 0);
                 let why = || "failed, skipped, or numbers of trials: --again 3,7".to_owned();
-                number.map(Again::Number).ok_or_else(why)
+                number.map(RerunSelection::Number).ok_or_else(why)
             }
         }
     }
@@ -62,15 +62,15 @@ pub(super) fn trials(connection: &Connection, campaign: u64) -> Read<Vec<Trial>>
 /// The places in the plan's order of those that are run again, by their numbers.
 pub(super) fn places(
     trials: &[Trial],
-    which: &[Again],
+    which: &[RerunSelection],
     damaged: &dyn Fn(u32) -> bool,
 ) -> Result<BTreeMap<u32, u32>, Error> {
     let mut places = BTreeMap::new();
     for one in which {
         let word = match one {
-            Again::Failed => "failed",
-            Again::Skipped => "skipped",
-            Again::Number(number) => {
+            RerunSelection::Failed => "failed",
+            RerunSelection::Skipped => "skipped",
+            RerunSelection::Number(number) => {
                 places.insert(*number, place(trials, *number, damaged)?);
                 continue;
             }
@@ -151,17 +151,17 @@ mod tests {
 
     #[test]
     fn those_that_failed_or_were_skipped_and_stand_are_run_again() {
-        let of = |which: &[Again]| places(&kept(), which, &|number| number == 8).unwrap();
-        assert_eq!(of(&[Again::Failed]), [(3, 8)].into());
-        assert_eq!(of(&[Again::Skipped, Again::Failed]), [(3, 8), (4, 9)].into());
-        assert_eq!(of(&[Again::Number(4), Again::Number(4)]), [(4, 9)].into());
-        assert_eq!(of(&[Again::Number(8)]), [(8, 12)].into(), "damaged");
+        let of = |which: &[RerunSelection]| places(&kept(), which, &|number| number == 8).unwrap();
+        assert_eq!(of(&[RerunSelection::Failed]), [(3, 8)].into());
+        assert_eq!(of(&[RerunSelection::Skipped, RerunSelection::Failed]), [(3, 8), (4, 9)].into());
+        assert_eq!(of(&[RerunSelection::Number(4), RerunSelection::Number(4)]), [(4, 9)].into());
+        assert_eq!(of(&[RerunSelection::Number(8)]), [(8, 12)].into(), "damaged");
     }
 
     #[test]
     fn what_has_no_reason_to_be_run_again_is_refused_with_the_reason() {
         let of = |number: u32| {
-            let error = places(&kept(), &[Again::Number(number)], &|_| false).unwrap_err();
+            let error = places(&kept(), &[RerunSelection::Number(number)], &|_| false).unwrap_err();
             assert!(error.hint.is_some(), "{error}");
             error.to_string()
         };
@@ -170,6 +170,8 @@ mod tests {
         assert!(of(2).ends_with("run again as trial 6"), "{}", of(2));
         assert!(of(5).contains("it is done"), "{}", of(5));
         assert!(of(7).contains("interrupted"), "{}", of(7));
-        assert!("0".parse::<Again>().is_err() && "done".parse::<Again>().is_err());
+        assert!(
+            "0".parse::<RerunSelection>().is_err() && "done".parse::<RerunSelection>().is_err()
+        );
     }
 }

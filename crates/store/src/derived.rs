@@ -25,7 +25,7 @@ pub mod light;
 pub mod packed;
 mod sound;
 
-pub(super) use packed::{Held, unpack};
+pub(super) use packed::{PackedValue, unpack};
 pub(super) use sound::count_damaged;
 use sound::{CacheDamage, column_sum, wrong};
 
@@ -347,7 +347,7 @@ impl<'a> Writer<'a> {
         &mut self,
         workload: u32,
         is_figure: bool,
-        values: Vec<(String, Held<'_>)>,
+        values: Vec<(String, PackedValue<'_>)>,
     ) -> Result<Vec<u8>> {
         let mut numbered = Vec::with_capacity(values.len());
         for (name, held) in values {
@@ -379,9 +379,9 @@ impl<'a> Writer<'a> {
             let ends = estimate.interval.into_iter();
             let ends = ends.flat_map(|ends| [("_low", ends.low), ("_high", ends.high)]);
             for (end, value) in ends.filter(|(_, value)| value.is_finite()) {
-                values.push((format!("{name}{end}"), Held::Real(value)));
+                values.push((format!("{name}{end}"), PackedValue::Real(value)));
             }
-            values.push((name.to_string(), Held::Real(estimate.value)));
+            values.push((name.to_string(), PackedValue::Real(estimate.value)));
         }
         let figures = self.pack(workload, true, values)?;
         let knobs = trial.settings.iter();
@@ -498,16 +498,16 @@ const INSERT: &str = "INSERT OR REPLACE INTO derived
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
 
 /// A setting as the JSON contract has it: sizes in bytes, times in ns; a switch is 0 or 1.
-fn setting(value: &base::value::Value) -> Option<Held<'static>> {
+fn setting(value: &base::value::Value) -> Option<PackedValue<'static>> {
     use serde_json::Value as Json;
     Some(match serde_json::to_value(value).ok()? {
         Json::Null => return None,
-        Json::Bool(on) => Held::Integer(i64::from(on)),
-        Json::String(word) => Held::Text(word.into()),
+        Json::Bool(on) => PackedValue::Integer(i64::from(on)),
+        Json::String(word) => PackedValue::Text(word.into()),
         Json::Number(number) => match number.as_i64() {
-            Some(whole) => Held::Integer(whole),
-            None => Held::Real(number.as_f64()?),
+            Some(whole) => PackedValue::Integer(whole),
+            None => PackedValue::Real(number.as_f64()?),
         },
-        list => Held::Text(list.to_string().into()),
+        list => PackedValue::Text(list.to_string().into()),
     })
 }

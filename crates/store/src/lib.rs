@@ -31,7 +31,7 @@ mod schema;
 mod seal;
 mod write;
 
-pub use again::Again;
+pub use again::RerunSelection;
 pub use check::Checked;
 use connect::{BUSY_MAX, How, Work, connect};
 use experiment::campaign::{Campaign, Damage};
@@ -376,7 +376,11 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read, or one that was named has nothing to be run again for.
-    pub fn again(&self, from: &mut Unfinished, which: &[Again]) -> Result<Vec<u32>, Error> {
+    pub fn again(
+        &self,
+        from: &mut Unfinished,
+        which: &[RerunSelection],
+    ) -> Result<Vec<u32>, Error> {
         let id = from.campaign.id;
         let kept = again::trials(&self.connection, id).map_err(|why| refused(&self.path, &why))?;
         let damaged = |number: u32| !matches!(self.record(id, number), Ok(Some(_)));

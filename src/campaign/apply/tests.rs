@@ -227,7 +227,7 @@ fn every_knob_of_the_machine_is_written_where_it_lies_and_put_back() {
         assert!(lab.journal().exists());
         assert_eq!(applier.after(), []);
         let said = applier.restore(&mut |_| {});
-        assert!(said.len() >= places.len() && !said.iter().any(Said::is_left), "{said:?}");
+        assert!(said.len() >= places.len() && !said.iter().any(UndoOutcome::is_left), "{said:?}");
         let after: Vec<String> = places.iter().map(|(path, _)| lab.held(path)).collect();
         assert_eq!(after, before, "{name}");
         assert!(!lab.journal().exists());
@@ -317,7 +317,7 @@ fn what_the_kernel_rounds_is_noted_and_what_it_ignores_is_refused() {
         let error = lab.apply(&mut applier, "/srv", &[ignored]).unwrap_err();
         assert!(error.why.contains("took it and holds"), "{error}");
     }
-    assert!(!applier.restore(&mut |_| {}).iter().any(Said::is_left));
+    assert!(!applier.restore(&mut |_| {}).iter().any(UndoOutcome::is_left));
     assert_eq!(lab.held(&format!("{QUEUE}/nr_requests")), "256");
     assert_eq!(lab.held("/proc/sys/vm/dirty_expire_centisecs"), "3000");
 }
@@ -339,7 +339,7 @@ fn a_device_that_vanishes_or_is_replaced_between_two_trials_is_not_written() {
     assert!(error.why.contains("gone"), "{error}");
     assert!(error.hint.is_some());
     let said = applier.restore(&mut |_| {});
-    assert!(!said.iter().any(Said::is_left), "{said:?}");
+    assert!(!said.iter().any(UndoOutcome::is_left), "{said:?}");
     assert!(!lab.journal().exists());
 }
 
@@ -506,6 +506,6 @@ fn a_setting_of_another_network_namespace_is_left_alone_and_stays_in_the_journal
     move_to("net:[4026531840]");
     let mut journal = Journal::open(&lab.journal()).unwrap();
     let said = journal.undo(&lab.host, false, &mut |_| {});
-    assert!(!said.iter().any(Said::is_left), "{said:?}");
+    assert!(!said.iter().any(UndoOutcome::is_left), "{said:?}");
     assert_eq!(lab.held(path), "cubic");
 }

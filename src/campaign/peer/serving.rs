@@ -12,7 +12,7 @@ use crate::campaign::apply::{Applier, preview};
 use engines::fleet::setting::{Changes, InForce};
 use experiment::knob::Settings;
 use experiment::measurement::Note;
-use host::journal::Said;
+use host::journal::UndoOutcome;
 use host::sys::{Error, Host};
 
 /// What the thread is asked, with where it answers.
@@ -98,8 +98,8 @@ fn work(path: PathBuf, requests: &Receiver<SettingsRequest>) -> Vec<String> {
 
 fn restore(applier: &mut Applier<'_>) -> Vec<String> {
     let mut said = applier.restore(&mut |_| {});
-    said.retain(Said::is_left);
-    said.iter().map(Said::to_string).collect()
+    said.retain(UndoOutcome::is_left);
+    said.iter().map(UndoOutcome::to_string).collect()
 }
 
 impl Serving {

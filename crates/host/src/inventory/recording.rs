@@ -301,7 +301,7 @@ impl Recording {
 #[expect(clippy::disallowed_methods, reason = "makes fixtures")]
 mod tests {
     use super::*;
-    use crate::sys::output::{OutputKind, Wanted};
+    use crate::sys::output::{OutputKind, RequestedOutput};
 
     fn error(bytes: &[u8]) -> Error {
         let folder = tempfile::tempdir().unwrap();
@@ -320,7 +320,7 @@ mod tests {
         assert_eq!(plain.host().word("/sys/l").unwrap(), "1");
         let file = folder.path().join("r.gz");
         let kind = OutputKind { name: "recording", is: is_recording };
-        let wanted = Wanted { path: &file, flag: "--record", kind, force: false };
+        let wanted = RequestedOutput { path: &file, flag: "--record", kind, force: false };
         let to = Output::decide(&wanted, Vec::new()).unwrap();
         save(std::str::from_utf8(text).unwrap(), &to).unwrap();
         assert!(to.write(b"").is_err(), "it has not the first line of a recording");

@@ -6,14 +6,14 @@ use crate::sys::Error;
 
 /// What became of one thing that was to be undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct UndoOutcome {
     /// The file or directory.
     pub path: String,
     /// What became of it.
     pub fate: Fate,
 }
 
-/// See [`Said`].
+/// See [`UndoOutcome`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It held the first and holds the second again, by reading it back.
@@ -40,7 +40,7 @@ pub enum Fate {
     Failed(Error),
 }
 
-impl Said {
+impl UndoOutcome {
     /// Whether it could not be undone.
     pub fn failed(&self) -> bool {
         matches!(self.fate, Fate::Failed(_))
@@ -52,7 +52,7 @@ impl Said {
     }
 }
 
-impl fmt::Display for Said {
+impl fmt::Display for UndoOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = &self.path;
         match &self.fate {

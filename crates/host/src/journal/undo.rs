@@ -6,7 +6,7 @@
 use crate::journal::identity;
 use std::time::Duration;
 
-use super::fate::{Fate, Said};
+use super::fate::{Fate, UndoOutcome};
 use super::layout::LayoutAct;
 use super::{Change, Journal, Line, boot};
 use crate::sys::{Error, Host, port};
@@ -103,7 +103,12 @@ pub fn in_force(text: &str) -> &str {
 impl Journal {
     /// Undoes everything, newest first; only says what would be done when `dry`. What could not be
     /// undone stays in the journal; [`Journal::close`] removes one that holds nothing more.
-    pub fn undo(&mut self, host: &Host, dry: bool, tell: &mut dyn FnMut(&Said)) -> Vec<Said> {
+    pub fn undo(
+        &mut self,
+        host: &Host,
+        dry: bool,
+        tell: &mut dyn FnMut(&UndoOutcome),
+    ) -> Vec<UndoOutcome> {
         self.undo_those(host, dry, tell, |_| true)
     }
 
@@ -113,9 +118,9 @@ impl Journal {
         &mut self,
         host: &Host,
         dry: bool,
-        tell: &mut dyn FnMut(&Said),
+        tell: &mut dyn FnMut(&UndoOutcome),
         which: impl Fn(&str) -> bool,
-    ) -> Vec<Said> {
+    ) -> Vec<UndoOutcome> {
         self.undo_those(host, dry, tell, |one| one.act.is_none() && which(&one.path))
     }
 
@@ -125,7 +130,7 @@ impl Journal {
     }
 
     /// Undoes what `provision` has noted since the journal stood at `position`, newest first.
-    pub fn undo_layout(&mut self, host: &Host, position: usize) -> Vec<Said> {
+    pub fn undo_layout(&mut self, host: &Host, position: usize) -> Vec<UndoOutcome> {
         let since = |one: &Outstanding| one.act.is_some() && one.line >= position;
         self.undo_those(host, false, &mut |_| {}, since)
     }
@@ -139,9 +144,9 @@ impl Journal {
         &mut self,
         host: &Host,
         dry: bool,
-        tell: &mut dyn FnMut(&Said),
+        tell: &mut dyn FnMut(&UndoOutcome),
         which: impl Fn(&Outstanding) -> bool,
-    ) -> Vec<Said> {
+    ) -> Vec<UndoOutcome> {
         let now = boot(host);
         let mut all = Vec::new();
         for number in &self.unreadable {
@@ -149,7 +154,7 @@ impl Journal {
             let error = Error::new(what, "it is damaged")
                 .hint("look into it, put back by hand what it tells, then remove it");
             let fate = Fate::Failed(error);
-            all.push(Said { path: self.path.display().to_string(), fate });
+            all.push(UndoOutcome { path: self.path.display().to_string(), fate });
         }
         all.iter().for_each(&mut *tell);
         let mut left = outstanding(&self.lines);
@@ -159,7 +164,7 @@ impl Journal {
                 Ok(now) => one.undo(host, now, dry),
                 Err(error) => Fate::Failed(error.clone()),
             };
-            let said = Said { path: one.path.clone(), fate };
+            let said = UndoOutcome { path: one.path.clone(), fate };
             if !said.is_left() && !dry {
                 // On a full disk the line is missing: then the next undo finds it as it was before.
                 let _ = self.note(Line::Done { path: one.path.clone() });

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::step::{self, Does, LayoutIds, Step};
-use super::{Made, Progress, array, lacks, pool, precondition, steps};
-use crate::journal::{self, Journal, Line, Said};
+use super::{MadeLayout, Progress, array, lacks, pool, precondition, steps};
+use crate::journal::{self, Journal, Line, UndoOutcome};
 use crate::sys::signal::Stop;
 use crate::sys::{Error, Host, block, clock, command};
 use facts::layout::{Layout, Times, Volumes};
@@ -32,7 +32,7 @@ pub fn make(
     at: &Path,
     tell: &mut dyn FnMut(&str),
     stop: &Stop,
-) -> Result<Made, Error> {
+) -> Result<MadeLayout, Error> {
     let at = check(host, layout, journal, at)?;
     let ids = choose(host, layout)?;
     let since = journal.position();
@@ -57,7 +57,7 @@ pub fn make(
         None => Err(Error::new(format!("cannot mount at {point}"), "nothing is mounted there")),
     });
     if let Err(error) = made {
-        let left = journal.undo_layout(host, since).into_iter().find(Said::is_left);
+        let left = journal.undo_layout(host, since).into_iter().find(UndoOutcome::is_left);
         return Err(match left {
             Some(left) => error.hint(format!("{left}: brickyard undo, as root")),
             None => error,
@@ -68,7 +68,7 @@ pub fn make(
     }
     let (times, notes) = (maker.times, maker.notes);
     let layout = layout.clone();
-    Ok(Made { mount_point: at, times, notes, layout, nodes, group: ids.group, since })
+    Ok(MadeLayout { mount_point: at, times, notes, layout, nodes, group: ids.group, since })
 }
 
 /// Everything that can be said before anything is touched; gives `at` without links.

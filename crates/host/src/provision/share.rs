@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::journal::{self, Journal, LayoutAct, Line, Said};
+use crate::journal::{self, Journal, LayoutAct, Line, UndoOutcome};
 use crate::sys::signal::Stop;
 use crate::sys::{Error, Host, command};
 use facts::share::Share;
@@ -73,7 +73,8 @@ pub fn mount(
                 options.split(',').any(|option| option == "local_lock=none");
             Ok(Shared { share: share.clone(), notes, locks_are_the_servers, since })
         }
-        Err(error) => match journal.undo_layout(host, since).into_iter().find(Said::is_left) {
+        Err(error) => match journal.undo_layout(host, since).into_iter().find(UndoOutcome::is_left)
+        {
             None => Err(error),
             Some(left) => Err(Error { why: format!("{}; and {left}", error.why), ..error }),
         },
@@ -107,7 +108,7 @@ fn advised(error: Error) -> Error {
 
 impl Shared {
     /// Unmounts it and removes the directory; gives what became of both.
-    pub fn unmount(self, host: &Host, journal: &mut Journal) -> Vec<Said> {
+    pub fn unmount(self, host: &Host, journal: &mut Journal) -> Vec<UndoOutcome> {
         journal.undo_layout(host, self.since)
     }
 }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::step::words;
-use super::{Made, pool, volumes};
+use super::{MadeLayout, pool, volumes};
 use crate::sys::signal::Stop;
 use crate::sys::{Error, command};
 
@@ -22,7 +22,7 @@ pub struct HeldSnapshot {
     release: Vec<String>,
 }
 
-impl Made {
+impl MadeLayout {
     /// Makes the snapshot that the layout asks for, of the files as they lie now; `None` when it
     /// asks for none.
     ///

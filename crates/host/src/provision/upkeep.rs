@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::step::{Does, Phase, Step, node, words};
-use super::{Made, filesystem};
+use super::{MadeLayout, filesystem};
 use crate::sys::signal::Stop;
 use crate::sys::{Error, clock, command};
 use facts::layout::filesystem::kind;
@@ -32,7 +32,7 @@ pub struct Upkeep {
     pub cannot: Option<Error>,
 }
 
-impl Made {
+impl MadeLayout {
     /// Whether anything is to be done before each trial.
     pub fn has_upkeep(&self) -> bool {
         self.layout.fsck || self.layout.fstrim

@@ -98,7 +98,7 @@ const COALESCING: [&str; 22] = [
 /// out of the answer.
 pub fn ask(name: &str) -> Result<EthtoolReport, Error> {
     let what = || format!("cannot ask the network interface {name}");
-    let asked = match Asked::new(name) {
+    let asked = match EthtoolSocket::new(name) {
         Err(error) if error.raw_os_error() == Some(libc::ENODEV) => return Err(unknown(what())),
         asked => asked.map_err(|error| Error::new(what(), error))?,
     };
@@ -136,19 +136,19 @@ fn request_name(name: &str) -> Option<[libc::c_char; libc::IFNAMSIZ]> {
     fits.then_some(bytes)
 }
 
-/// An interface that is asked.
-pub(super) struct Asked {
+/// A socket by which the kernel is asked about one interface.
+pub(super) struct EthtoolSocket {
     socket: UnixDatagram,
     name: [libc::c_char; libc::IFNAMSIZ],
 }
 
-impl Asked {
+impl EthtoolSocket {
     /// The one of that name, which may not be there.
-    pub(super) fn new(name: &str) -> std::io::Result<Asked> {
+    pub(super) fn new(name: &str) -> std::io::Result<EthtoolSocket> {
         let unknown = || std::io::Error::from_raw_os_error(libc::ENODEV);
         let name = request_name(name).ok_or_else(unknown)?;
         // Any socket does: the request goes to the device layer.
-        Ok(Asked { socket: UnixDatagram::unbound()?, name })
+        Ok(EthtoolSocket { socket: UnixDatagram::unbound()?, name })
     }
 
     /// One request. The first word of `data` is the command; the whole must be as long as the

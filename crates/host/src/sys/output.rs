@@ -49,9 +49,9 @@ pub struct Taken {
     pub path: PathBuf,
 }
 
-/// What is asked for: an output.
+/// An output that the user asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct RequestedOutput<'a> {
     /// Where it goes.
     pub path: &'a Path,
     /// The flag that names it: `--report`.
@@ -134,8 +134,8 @@ impl Output {
     ///
     /// # Errors
     /// When it may not, with what to type instead.
-    pub fn decide(wanted: &Wanted<'_>, taken: Vec<Taken>) -> Result<Output, Error> {
-        let Wanted { path, flag, kind, force } = *wanted;
+    pub fn decide(wanted: &RequestedOutput<'_>, taken: Vec<Taken>) -> Result<Output, Error> {
+        let RequestedOutput { path, flag, kind, force } = *wanted;
         let place = AnchoredName::find(path, Links::Trusted).map_err(|lost| {
             lost.error(writing(path), "name a file in a directory that you may write in")
         })?;

@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-use super::ethtool::{self, Asked};
+use super::ethtool::{self, EthtoolSocket};
 use super::{Error, Host, link, qdisc};
 
 /// What the names of these settings begin with.
@@ -86,7 +86,7 @@ pub fn marks(host: &Host, interface: &str) -> Option<Marks> {
         return Some(Marks { index, address: word("address")?, permanent: String::new() });
     }
     let index = link::index_of(interface).ok()?;
-    let asked = Asked::new(interface).ok()?;
+    let asked = EthtoolSocket::new(interface).ok()?;
     let (address, permanent) = (asked.address().ok()?, asked.permanent_address());
     Some(Marks { index, address, permanent: permanent.unwrap_or_default() })
 }
@@ -108,7 +108,7 @@ pub fn can_switch(host: &Host, interface: &str, feature: &str) -> Result<bool, E
     if !host.is_live() {
         return Ok(true);
     }
-    let asked = Asked::new(interface).map_err(|why| Error::new(what(), why))?;
+    let asked = EthtoolSocket::new(interface).map_err(|why| Error::new(what(), why))?;
     let features = asked.all_features().map_err(|why| Error::new(what(), why))?;
     Ok(features.iter().any(|one| one.name == feature && one.can_change))
 }
@@ -123,7 +123,7 @@ pub fn channels(host: &Host, interface: &str) -> Result<&'static str, Error> {
         return Ok(combined.name);
     }
     let what = format!("cannot ask the network interface {interface} for its channels");
-    let read = Asked::new(interface).and_then(|asked| structure(&asked, combined));
+    let read = EthtoolSocket::new(interface).and_then(|asked| structure(&asked, combined));
     let data = read.map_err(|why| Error::new(what, why))?;
     Ok(if data[4] > 0 { combined.name } else { WORDS[4].name })
 }
@@ -207,7 +207,7 @@ impl From<std::io::Error> for Refused {
     }
 }
 
-fn structure(asked: &Asked, word: Word) -> std::io::Result<[u32; 23]> {
+fn structure(asked: &EthtoolSocket, word: Word) -> std::io::Result<[u32; 23]> {
     let mut data = [0; 23];
     data[0] = word.get;
     asked.call(&mut data[..word.words])?;
@@ -219,7 +219,7 @@ fn read(interface: &str, name: &str) -> std::io::Result<String> {
     if name == "qdisc" {
         return Ok(root_text(&qdisc::root_of(link::index_of(interface)?)?));
     }
-    let asked = Asked::new(interface)?;
+    let asked = EthtoolSocket::new(interface)?;
     if name == "mtu" {
         return asked.mtu().map(|mtu| mtu.to_string());
     }
@@ -253,7 +253,7 @@ fn write(interface: &str, name: &str, text: &str) -> Result<(), Refused> {
     if name == "qdisc" {
         return write_root(interface, text);
     }
-    let asked = Asked::new(interface)?;
+    let asked = EthtoolSocket::new(interface)?;
     if name == "mtu" {
         return Ok(asked.set_mtu(text.parse().map_err(|_| strange())?)?);
     }

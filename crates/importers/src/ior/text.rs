@@ -67,7 +67,7 @@ struct IorRun {
     version: String,
     command: String,
     /// What each test that began is, and did.
-    begun: Vec<Begun>,
+    begun: Vec<BegunTest>,
     /// The columns of the summary, where lines are of it now.
     columns: Option<&'static IorColumns>,
     rows: Vec<IorRow>,
@@ -80,9 +80,9 @@ struct IorRun {
     csv: bool,
 }
 
-/// A test that began.
+/// A test of IOR that began: what it is, and what it did.
 #[derive(Default)]
-struct Begun {
+struct BegunTest {
     shape: Shape,
     /// The way and the rate of each repetition, and how long it took.
     repetitions: Vec<(&'static str, IorNumber, f64)>,
@@ -232,10 +232,10 @@ impl IorRun {
         } else if self.error.is_none() && is_error(line) {
             self.error = Some(line.chars().take(200).collect());
         } else if line == "Summary:" {
-            self.begun.push(Begun::default());
+            self.begun.push(BegunTest::default());
         } else if let Some((key, value)) = line.split_once([':', '=']) {
             match key.trim() {
-                "TestID" => self.begun.push(Begun::default()),
+                "TestID" => self.begun.push(BegunTest::default()),
                 "Command line" | "Command line used" => self.command = value.trim().to_owned(),
                 key => {
                     if let Some(test) = self.begun.last_mut() {

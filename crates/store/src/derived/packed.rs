@@ -10,9 +10,9 @@ const INTEGER: u8 = 0;
 const REAL: u8 = 1;
 const TEXT: u8 = 2;
 
-/// What a name can stand for.
+/// A value that a name can stand for, as it is packed.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Held<'a> {
+pub enum PackedValue<'a> {
     /// A whole number, or a switch as 0 or 1.
     Integer(i64),
     /// Any other number.
@@ -22,7 +22,7 @@ pub enum Held<'a> {
 }
 
 /// Packs values by the numbers of their names, of which each is there once.
-pub fn pack(mut values: Vec<(u32, Held<'_>)>) -> Vec<u8> {
+pub fn pack(mut values: Vec<(u32, PackedValue<'_>)>) -> Vec<u8> {
     values.sort_by_key(|(name, _)| *name);
     let mut texts: Vec<u8> = Vec::new();
     let mut packed = Vec::with_capacity(4 + values.len() * ENTRY_BYTES);
@@ -30,9 +30,9 @@ pub fn pack(mut values: Vec<(u32, Held<'_>)>) -> Vec<u8> {
     for (name, held) in &values {
         packed.extend(name.to_le_bytes());
         let (kind, bytes) = match held {
-            Held::Integer(number) => (INTEGER, number.to_le_bytes()),
-            Held::Real(number) => (REAL, number.to_le_bytes()),
-            Held::Text(text) => {
+            PackedValue::Integer(number) => (INTEGER, number.to_le_bytes()),
+            PackedValue::Real(number) => (REAL, number.to_le_bytes()),
+            PackedValue::Text(text) => {
                 let place = texts.len() as u64 | (text.len() as u64) << 32;
                 texts.extend(text.as_bytes());
                 (TEXT, place.to_le_bytes())
@@ -54,7 +54,7 @@ pub fn names(packed: &[u8]) -> Vec<u32> {
 }
 
 /// What `name` stands for; `None` where it is not there, or the bytes are damaged.
-pub fn unpack(packed: &[u8], name: u32) -> Option<Held<'_>> {
+pub fn unpack(packed: &[u8], name: u32) -> Option<PackedValue<'_>> {
     let (count, rest) = packed.split_first_chunk::<4>()?;
     let count = u32::from_le_bytes(*count) as usize;
     let (entries, texts) = rest.split_at_checked(count.checked_mul(ENTRY_BYTES)?)?;
@@ -72,17 +72,17 @@ pub fn unpack(packed: &[u8], name: u32) -> Option<Held<'_>> {
     None
 }
 
-fn held<'a>(value: &[u8], texts: &'a [u8]) -> Option<Held<'a>> {
+fn held<'a>(value: &[u8], texts: &'a [u8]) -> Option<PackedValue<'a>> {
     let (kind, bytes) = value.split_first()?;
     let bytes: [u8; 8] = bytes.try_into().ok()?;
     match *kind {
-        INTEGER => Some(Held::Integer(i64::from_le_bytes(bytes))),
-        REAL => Some(Held::Real(f64::from_le_bytes(bytes))),
+        INTEGER => Some(PackedValue::Integer(i64::from_le_bytes(bytes))),
+        REAL => Some(PackedValue::Real(f64::from_le_bytes(bytes))),
         TEXT => {
             let place = u64::from_le_bytes(bytes);
             let (from, length) = ((place & 0xffff_ffff) as usize, (place >> 32) as usize);
             let text = texts.get(from..from.checked_add(length)?)?;
-            Some(Held::Text(std::str::from_utf8(text).ok()?.into()))
+            Some(PackedValue::Text(std::str::from_utf8(text).ok()?.into()))
         }
         _ => None,
     }
@@ -100,9 +100,9 @@ mod tests {
             absent in any::<u32>(),
         ) {
             let held = |(kind, number): &(i32, i64)| match kind {
-                0 => Held::Integer(*number),
-                1 => Held::Real(*number as f64 / 7.0),
-                _ => Held::Text(format!("é{number}").into()),
+                0 => PackedValue::Integer(*number),
+                1 => PackedValue::Real(*number as f64 / 7.0),
+                _ => PackedValue::Text(format!("é{number}").into()),
             };
             let packed = pack(values.iter().map(|(name, of)| (*name, held(of))).collect());
             for (name, of) in &values {

@@ -9,7 +9,7 @@ use rusqlite::functions::FunctionFlags;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, Result};
 
-use super::super::derived::{self, Held};
+use super::super::derived::{self, PackedValue};
 use experiment::query::{Relation, RelationColumn, RelationKind, column_name, is_bare, quoted};
 
 /// The view of all workloads.
@@ -177,9 +177,9 @@ pub(super) fn function(connection: &Connection) -> Result<()> {
         };
         Ok(ToSqlOutput::Owned(match held {
             None => Value::Null,
-            Some(Held::Integer(number)) => Value::Integer(number),
-            Some(Held::Real(number)) => Value::Real(number),
-            Some(Held::Text(text)) => Value::Text(text.into_owned()),
+            Some(PackedValue::Integer(number)) => Value::Integer(number),
+            Some(PackedValue::Real(number)) => Value::Real(number),
+            Some(PackedValue::Text(text)) => Value::Text(text.into_owned()),
         }))
     })
 }

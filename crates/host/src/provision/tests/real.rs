@@ -90,7 +90,7 @@ impl Bench {
         Layout { disks, filesystem: kind.into(), ..super::layout(volumes, raid, 1) }
     }
 
-    fn make(&self, layout: &Layout, journal: &mut Journal) -> Result<Made, Error> {
+    fn make(&self, layout: &Layout, journal: &mut Journal) -> Result<MadeLayout, Error> {
         make(&Host::live(), layout, journal, &self.at(), &mut |_| {}, &Stop::new())
     }
 

@@ -22,7 +22,7 @@ fn write(path: &Path, text: &str) {
 
 fn decide(path: &Path, force: bool, taken: &[&Path]) -> Result<Output, Error> {
     let taken = taken.iter().map(|path| Taken::new("the plan", path)).collect();
-    Output::decide(&Wanted { path, flag: "--output", kind: KIND, force }, taken)
+    Output::decide(&RequestedOutput { path, flag: "--output", kind: KIND, force }, taken)
 }
 
 fn mode(path: &Path, bits: u32) {
