@@ -15,10 +15,12 @@ use experiment::measurement::Measurement;
 use experiment::plan::Trial;
 use host::sys;
 
+mod again;
 mod asked;
 mod both;
 mod checked;
 mod course;
+mod due;
 mod end;
 mod far;
 mod files;

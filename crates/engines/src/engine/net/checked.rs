@@ -16,6 +16,8 @@ use base::value;
 use experiment::measurement::Note;
 use host::sys::clock::unix_ns;
 
+/// The note on a trial that checks what arrives.
+pub const ON_ARRIVAL: &str = "checked-on-arrival";
 /// The receiver asks for so many bytes at once, or for a block when that is more.
 const READ_BYTES: usize = 128 << 10;
 
@@ -114,5 +116,16 @@ fn said(format: Format) -> Note {
         value::bytes(format.block_bytes as f64),
         format.checksum.name()
     );
-    Note::new("checked-on-arrival", text)
+    Note::new(ON_ARRIVAL, text)
+}
+
+/// What must be said of files whose blocks of this format are checked where they arrive.
+pub fn of_files(format: Format) -> Note {
+    let text = format!(
+        "every block of {} was checked where it arrived ({}): that work is in the rate and in the \
+         cost of the end that receives",
+        value::bytes(format.block_bytes as f64),
+        format.checksum.name()
+    );
+    Note::new(ON_ARRIVAL, text)
 }

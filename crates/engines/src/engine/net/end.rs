@@ -18,6 +18,7 @@ use rustix::io::Errno;
 
 use super::checked::{self, Source};
 use super::course::Ends;
+use super::due::Expected;
 use super::half::Half;
 use super::job::{Job, ReceivePath, SendPath, of_files_alone};
 use super::socket::{self, Completed};
@@ -26,7 +27,7 @@ use super::work::{add, broken, carry, lock, retried};
 use super::{files, ring, watch};
 use crate::engine::load::control::{Event, Phase, Shared};
 use crate::engine::load::protocol::Failure;
-use experiment::measurement::{Note, network};
+use experiment::measurement::{Integrity, Note, network};
 use facts::counters::series::ColumnKind;
 use host::sys::clock::monotonic_ns;
 
@@ -213,9 +214,9 @@ fn in_memory(bytes: &[u8]) -> io::Result<File> {
 fn receive(work: &Work, index: usize) -> Result<Yield, Broken> {
     let socket = work.incoming(index);
     let got = carry(&work.shared, &work.receivers[index], |wait| {
-        if let Some(served) = work.served.as_ref().filter(|served| served.job.verify.is_some()) {
-            let mut tally = Tally::of(work, index);
-            return files::receive_checked(work, served, index, wait, |bytes| tally.count(bytes));
+        if let Some(bytes) = files::receive_checked(work, index, wait)? {
+            let closed = work.is_apart() && !is_over(work);
+            return if closed { Err((Failure::Failed, CLOSED.to_owned())) } else { Ok(bytes) };
         }
         let bytes = match (work.job.verify, work.job.receive) {
             (Some(format), _) => checked::receive(work, format, index, wait)?,
@@ -319,6 +320,10 @@ impl Ends for Work {
 impl Half for Work {
     fn notes(&self) -> Vec<Note> {
         lock(&self.notes).clone()
+    }
+
+    fn integrity(&self) -> Option<Integrity> {
+        self.expected.as_ref().map(Expected::integrity)
     }
 
     fn shut(&self) {

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::course::{self, Here, Other, Running};
+use super::due::{Expected, Hears, Wrong};
 use super::half::Half;
 use super::job::Job;
 use super::pact::{Order, Told, Word, Yielded};
@@ -16,8 +17,9 @@ use super::work::{Work, lock};
 use super::{asked, needs, outcome, place, udp, wire};
 use crate::engine::Error;
 use crate::engine::clients::settings;
+use crate::engine::file::job::format;
 use crate::engine::load::control::{Event, Phase, Shared};
-use crate::engine::load::protocol::{Command, Failure, Message, Prepared};
+use crate::engine::load::protocol::{Command, Failure, LoadResult, Message, Prepared};
 use crate::engine::load::supervise::limit_ns;
 use crate::engine::load::talk::{self, Stopped, Talk};
 use crate::fleet::setting::{self, Changes};
@@ -184,7 +186,8 @@ fn conduct(
     let job = allowed(order, here.bounds)?;
     match job.datagrams {
         None => {
-            let work = Arc::new(connect(here.session, job, sender)?);
+            let expected = expected(order, &job, &here.session.voice)?;
+            let work = Arc::new(connect(here.session, job, sender)?.expecting(expected));
             *kept = Some(work.clone());
             half(here, &work, talk)
         }
@@ -312,8 +315,28 @@ fn guard<E: Half>(work: &Arc<E>, bytes_max: u64) {
     });
 }
 
+/// What is due of the files of the near end, where they are checked.
+fn expected(order: &Order, job: &Job, voice: &Voice) -> Result<Option<Expected>, Error> {
+    let settings = settings(super::FILES, &order.order);
+    let Some(format) = format(&settings).filter(|_| order.engine == super::FILES) else {
+        return Ok(None);
+    };
+    let load = (job.streams, job.message_bytes);
+    let written = (format, order.order.campaign);
+    let expected = Expected::new(order.due.clone(), load, written, Box::new(Near(voice.clone())));
+    expected.map(Some).map_err(Error::Failed)
+}
+
 /// What the near end, which sends, is told.
+#[derive(Debug)]
 struct Near(Voice);
+
+impl Hears for Near {
+    fn hears(&self, wrong: Wrong) {
+        // One that is gone is noticed by the receivers.
+        let _ = self.0.say(&Word::Wrong(wrong));
+    }
+}
 
 impl Other for Near {
     fn go(&self) {}
@@ -332,6 +355,7 @@ fn receive<E: Half>(work: &Arc<E>, voice: &Voice, talk: &mut Talk<'_>) -> Result
     let (watched, yields, samples) = course::run(work, ends, Prepared::default(), talk)?;
     let pairs = outcome::of_receivers(&yields, |stream| !(job.both && job.comes_in(stream)));
     let load = outcome::gather(job, shared, watched, &pairs, Series::default(), Vec::new());
+    let load = LoadResult { integrity: work.integrity(), ..load };
     Ok(Yielded { load: Some(load), yields, samples, ..Yielded::default() })
 }
 

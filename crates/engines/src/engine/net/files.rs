@@ -14,10 +14,11 @@ use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::job::{Job, ReceivePath, SendPath, Wanted};
+use super::checked;
+use super::job::{Job, ReceivePath, SendPath};
 use super::served::{Served, UNKNOWN};
 use super::socket;
-use super::work::{Broken, Count, Work, lock, retried};
+use super::work::{Broken, Count, Tally, Work, lock, retried};
 use crate::engine::Error;
 use crate::engine::file::check::{Blocks, Check};
 use crate::engine::file::files::StreamFiles;
@@ -203,13 +204,6 @@ pub fn refuse(
     checks: bool,
 ) -> Result<(), Error> {
     let unsupported = |what: String| Err(Error::Unsupported(what));
-    if let (Wanted::Machine(there), true) = (&job.wire, checks) {
-        return unsupported(format!(
-            "peer={there} counts what arrives and does not know what was written; verify of files \
-             needs both ends on this machine: leave peer or verify out, or send from memory \
-             (tcp-stream)"
-        ));
-    }
     if access != Access::Read.name() {
         return unsupported(format!(
             "files are sent from their first byte to their last; access={access} needs the engine \
@@ -244,23 +238,46 @@ pub fn refuse(
     }
 }
 
-/// Reads what arrives of stream `index` in whole blocks, and holds each against what was written;
-/// the bytes that arrived. `arrived` is told of all bytes so far.
+/// Reads what arrives of stream `index` in whole blocks of the load, and has each held against what
+/// was written; the bytes that arrived. Part of a block at the end, where the sender was stopped,
+/// is not looked at.
 ///
 /// # Errors
 /// With what failed.
 pub fn receive_checked(
     work: &Work,
-    served: &Served,
     index: usize,
     wait: &dyn Fn() -> bool,
-    mut arrived: impl FnMut(u64),
-) -> Result<u64, Broken> {
-    let Some(format) = served.job.verify else { return Ok(0) };
+) -> Result<Option<u64>, Broken> {
+    if let Some(expected) = &work.expected {
+        work.note(vec![checked::of_files(expected.format())]);
+        let mut look = expected.look(index);
+        return receive_whole(work, index, wait, |bytes, number| look.at(bytes, number)).map(Some);
+    }
+    let served = work.served.as_ref().and_then(|served| Some((served, served.job.verify?)));
+    let Some((served, format)) = served else { return Ok(None) };
+    work.note(vec![checked::of_files(format)]);
     let mut blocks = Blocks::new(served.ground(&work.shared), format, index);
-    let socket = work.incoming(index);
     let files = &served.streams[index];
-    let mut buffer = vec![0_u8; served.job.block_bytes as usize];
+    let look = |bytes: &[u8], number| {
+        let Place { file, offset } = Place::of(files, number, served.job.block_bytes);
+        blocks.look(bytes, bytes.len() as i32, file as u32, offset);
+    };
+    let bytes = receive_whole(work, index, wait, look)?;
+    lock(&served.found).extend(blocks.found());
+    Ok(Some(bytes))
+}
+
+/// Reads whole blocks to the end, and gives each to `look` with its number since the trial began.
+fn receive_whole(
+    work: &Work,
+    index: usize,
+    wait: &dyn Fn() -> bool,
+    mut look: impl FnMut(&[u8], u64),
+) -> Result<u64, Broken> {
+    let socket = work.incoming(index);
+    let mut tally = Tally::of(work, index);
+    let mut buffer = vec![0_u8; work.job.message_bytes];
     if !wait() {
         return Ok(0);
     }
@@ -271,19 +288,15 @@ pub fn receive_checked(
         });
         let got = got.map_err(super::work::broken("read from a socket"))?;
         if got == 0 {
-            break;
+            return Ok(bytes);
         }
         bytes += got as u64;
         filled += got;
-        arrived(bytes);
+        tally.count(bytes);
         if filled == buffer.len() {
-            let Place { file, offset } = Place::of(files, number, served.job.block_bytes);
-            blocks.look(&buffer, buffer.len() as i32, file as u32, offset);
+            look(&buffer, number);
             filled = 0;
             number += 1;
         }
     }
-    let found = blocks.found();
-    lock(&served.found).extend(found);
-    Ok(bytes)
 }

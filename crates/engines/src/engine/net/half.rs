@@ -3,7 +3,7 @@
 
 use super::course::Ends;
 use super::work::Yield;
-use experiment::measurement::Note;
+use experiment::measurement::{Integrity, Note};
 
 /// Half a load. Ends of streams that are on the other machine have no socket here.
 pub trait Half: Ends<Yield = Yield> {
@@ -15,6 +15,11 @@ pub trait Half: Ends<Yield = Yield> {
 
     /// Bytes that this end has moved, sent and got.
     fn moved_bytes(&self) -> u64;
+
+    /// What was checked here of files that the other end has; `None` where nothing was.
+    fn integrity(&self) -> Option<Integrity> {
+        None
+    }
 
     /// Bytes that each stream has sent, once its senders are all through and the end that receives
     /// cannot see that by itself.

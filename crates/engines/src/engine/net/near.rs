@@ -7,12 +7,13 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::course::{self, Here, Other, Running};
+use super::due::{Due, Wrong};
 use super::half::Half;
 use super::job::{Job, Wanted};
 use super::pact::{self, Order, Said, Told, Word, Yielded};
 use super::served::Served;
 use super::work::{self, Work, Yield};
-use super::{both, outcome, place, wire};
+use super::{again, both, outcome, place, wire};
 use crate::engine::Error;
 use crate::engine::load::control::{Event, Phase, Shared};
 use crate::engine::load::protocol::{Command, Failure, LoadResult, LoadSpec, Message, Prepared};
@@ -76,7 +77,8 @@ struct Halves {
 pub fn conduct(trial: Trial, sender: Sender<Event>, talk: &mut Talk<'_>) -> Result<Whole, Stopped> {
     let Trial { mut job, spec, engine, served, prepared } = trial;
     let mut far = Far::call(&job, spec.campaign)?;
-    let ticket = far.order(engine, spec)?;
+    let due = served.as_ref().map(Served::due).transpose()?.unwrap_or_default();
+    let ticket = far.order(engine, spec, due)?;
     let sockets = far.streams(&job, &ticket)?;
     let here = far.ends().0.ip();
     let most = wire::most_to(&job, here);
@@ -85,7 +87,14 @@ pub fn conduct(trial: Trial, sender: Sender<Event>, talk: &mut Talk<'_>) -> Resu
     let shared = Shared::new(cells, 0, true, sender).warming_up(job.warm_up_ns);
     let sockets = wire::prepare(&job, sockets, |stream| !job.comes_in(stream))?;
     let work = Arc::new(Work::new(job, shared, sockets, served));
-    let (yields, result) = halves(far, &work, prepared, talk)?;
+    let looking = again::begin(&work)?.map(|(tells, looking)| {
+        far.tells = Some(tells);
+        looking
+    });
+    let (yields, mut result) = halves(far, &work, prepared, talk)?;
+    if let Some(looking) = looking {
+        looking.end(&work, result.integrity.take())?;
+    }
     Ok(Whole { work, yields, result: LoadResult { wire: most, ..result } })
 }
 
@@ -129,6 +138,8 @@ pub struct Far {
     address: Address,
     call: Call,
     before: Offset,
+    /// Who is told of blocks that came wrong there.
+    tells: Option<Sender<Wrong>>,
 }
 
 /// What the far end says, read by a thread.
@@ -153,7 +164,7 @@ impl Far {
         let purpose = Purpose { campaign, settings: false };
         let mut call = Call::place(address, token.as_ref(), purpose).map_err(with_hint)?;
         let before = call.clock().map_err(|why| lost(address, &why))?;
-        Ok(Far { address: address.clone(), call, before })
+        Ok(Far { address: address.clone(), call, before, tells: None })
     }
 
     /// Our address and its own, as both reach each other.
@@ -161,13 +172,13 @@ impl Far {
         (self.call.here, self.call.there)
     }
 
-    /// Orders its half; what each stream is to begin with.
+    /// Orders its half, in which this is due of files; what each stream is to begin with.
     ///
     /// # Errors
     /// When it refuses, or is lost.
-    pub fn order(&mut self, engine: &str, spec: LoadSpec) -> Result<String, Error> {
+    pub fn order(&mut self, engine: &str, spec: LoadSpec, due: Vec<Due>) -> Result<String, Error> {
         let order = LoadSpec { streams: Vec::new(), written: Vec::new(), ..spec };
-        let told = self.call.voice.say(&Order { engine: engine.to_owned(), order });
+        let told = self.call.voice.say(&Order { engine: engine.to_owned(), order, due });
         told.map_err(|why| lost(&self.address, &why.to_string()))?;
         match self.answer()? {
             Said::Word(Word::Ticket(ticket)) => Ok(ticket),
@@ -210,7 +221,7 @@ impl Far {
         let (link, voice) = (self.call.link.take(), self.call.voice.clone());
         let link = link.ok_or_else(|| lost(&self.address, "the talk has broken off"))?;
         voice.expect_within(ANSWER_MAX);
-        let (own, address) = (work.clone(), self.address.clone());
+        let (own, address, tells) = (work.clone(), self.address.clone(), self.tells.take());
         let reader = std::thread::spawn(move || {
             let mut link = link;
             loop {
@@ -219,6 +230,11 @@ impl Far {
                     serde_json::from_str::<Said>(&line)
                         .map_err(|_| "it says what nobody understands".to_owned())
                 });
+                if let (Ok(Said::Word(Word::Wrong(wrong))), Some(tells)) = (&said, &tells) {
+                    // Who looks at it tells why he does no longer.
+                    let _ = tells.send(wrong.clone());
+                    continue;
+                }
                 let last = match &said {
                     Ok(Said::Word(Word::Yielded(yielded))) => {
                         let sent: Vec<u64> = yielded.yields.iter().map(|it| it.bytes).collect();

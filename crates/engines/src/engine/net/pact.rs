@@ -4,7 +4,8 @@
 //! far: `prepared` · near: `go` · then whoever receives says when the trial is over, `stopping` or
 //! `stop` · far: [`Word::Yielded`] · near: `bye`. In between the far end says how it goes, as a
 //! worker does to its parent, and `failed` at any time. The near end may ask for the time whenever
-//! it likes.
+//! it likes. Of files whose blocks are checked the order says which are due, and the far end says
+//! [`Word::Wrong`] of each that came otherwise.
 //!
 //! Datagrams have no connections: after the ticket each stream of the near end sends its greeting
 //! (`udp::meet`) until the far end says [`Word::Met`]. No end of them is seen either, so that
@@ -13,6 +14,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::due::{Due, Wrong};
 use super::work::Yield;
 use crate::engine::load::protocol::{LoadResult, LoadSpec, Message};
 use crate::fleet::Alignment;
@@ -26,6 +28,8 @@ pub struct Order {
     pub engine: String,
     /// The trial; without files, which are the near end's.
     pub order: LoadSpec,
+    /// Of each stream what its files are, where their blocks are to be checked there.
+    pub due: Vec<Due>,
 }
 
 /// What the far end says besides what a worker says.
@@ -36,6 +40,8 @@ pub enum Word {
     Ticket(String),
     /// Of datagrams: each stream's greeting has come.
     Met {},
+    /// A block of a file did not arrive as it was written.
+    Wrong(Wrong),
     /// The trial is over.
     Stopping {},
     /// Its half.

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::due::Due;
 use crate::engine::Error;
 use crate::engine::file::check::Ground;
 use crate::engine::file::files::{self, StreamFiles};
@@ -13,6 +14,9 @@ use experiment::measurement::Integrity;
 
 /// Of a count that cannot be told.
 pub const UNKNOWN: u64 = u64::MAX;
+
+/// Runs of files that another machine is told of in one line, each of some hundred bytes.
+const RUNS_MAX: usize = 8192;
 
 /// The files of a trial, and what became of them.
 #[derive(Debug)]
@@ -69,6 +73,25 @@ impl Served {
             campaign: self.job.campaign,
             direct: self.job.direct,
             waits: false,
+        }
+    }
+
+    /// What a receiver that has no files is told of them; nothing where nothing is checked.
+    ///
+    /// # Errors
+    /// `Unsupported` when that is more than can be told.
+    pub fn due(&self) -> Result<Vec<Due>, Error> {
+        let of = |(files, written): (&StreamFiles, &Vec<Written>)| {
+            Due::of(files.blocks_per_file, written)
+        };
+        let all = self.streams.iter().zip(&self.written);
+        let due: Vec<Due> = all.filter(|_| self.job.verify.is_some()).map(of).collect();
+        match due.iter().map(|one| one.runs.len()).sum() {
+            0..=RUNS_MAX => Ok(due),
+            runs => Err(Error::Unsupported(format!(
+                "files that were laid out in {runs} pieces are more than the other end can be told \
+                 of with verify ({RUNS_MAX}); choose fewer files, or verify=off"
+            ))),
         }
     }
 

@@ -13,16 +13,17 @@ use experiment::measurement::{Note, PEER, datagrams, network};
 use facts::counters::series::Series;
 use host::sys::signal::Stop;
 
-mod flipped;
+pub(super) mod flipped;
 
 /// Wide enough for every trial here.
-const BOUNDS: Bounds = Bounds { streams: 8, trial_ns: 3_600_000_000_000, bytes: u64::MAX };
+pub(super) const BOUNDS: Bounds =
+    Bounds { streams: 8, trial_ns: 3_600_000_000_000, bytes: u64::MAX };
 
 /// A listener; it stops with this.
-struct Far(SocketAddr, Arc<Stop>);
+pub(super) struct Far(pub(super) SocketAddr, Arc<Stop>);
 
 impl Far {
-    fn new(bounds: Bounds) -> Far {
+    pub(super) fn new(bounds: Bounds) -> Far {
         let at = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let listener = Listener::bind(at, None).unwrap();
         let (at, stop) = (listener.address(), Arc::new(Stop::new()));

@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use super::due::Expected;
 use super::job::{Job, Wanted};
 use super::served::Served;
 use crate::engine::file::files::push_once;
@@ -67,6 +68,8 @@ pub struct Work {
     pub receivers: Vec<Count>,
     /// The files that are sent; `None` when bytes come from memory.
     pub served: Option<Served>,
+    /// What is due of files that the other end sends, where it is checked here.
+    pub expected: Option<Expected>,
     /// What must be said, each kind once.
     pub notes: Mutex<Vec<Note>>,
 }
@@ -101,8 +104,15 @@ impl Work {
             outgoing,
             incoming,
             served,
+            expected: None,
             notes,
         }
+    }
+
+    /// The same, where the files are the other end's.
+    #[must_use]
+    pub fn expecting(self, expected: Option<Expected>) -> Work {
+        Work { expected, ..self }
     }
 
     /// Where the bytes of a stream go in.

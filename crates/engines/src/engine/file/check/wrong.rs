@@ -1,7 +1,7 @@
 //! What becomes of a read that did not bring what was written: each block of it is looked at by
 //! itself, so that one bad sector is one fault and its neighbours are checked all the same.
 
-use super::Blocks;
+use super::{Blocks, UNSTEADY};
 use crate::engine::load::again::Place;
 use crate::engine::load::control::Phase;
 use crate::engine::load::suspect::Suspect;
@@ -32,6 +32,18 @@ impl Blocks<'_> {
             let block = &bytes[at.min(came)..(at + block_bytes).min(came)];
             self.check_one(block, file, expected, (first.offset, bytes.len()));
         }
+    }
+
+    /// Looks closely at one block of which another end says that it came wrong: the bytes that came
+    /// there, of a request of `request.1` bytes from byte `request.0` on. Those bytes were checked,
+    /// and counted, where they came.
+    #[cold]
+    pub fn look_at_told(&mut self, found: &[u8], file: u32, offset: u64, request: (u64, usize)) {
+        let (expected, before) = (self.identity(file, offset), self.checked_bytes);
+        if self.check_one(found, file, expected, request) {
+            self.ledger.count_wrong(UNSTEADY);
+        }
+        self.checked_bytes = before;
     }
 
     /// After a read that failed as a whole, each of its blocks is read by itself.

@@ -12,6 +12,8 @@ use crate::engine::net::serve::conduct;
 use base::pattern::block::{Format, Identity};
 use experiment::measurement::network;
 
+mod apart;
+
 const FILE_BYTES: usize = 1 << 20;
 const BLOCK: usize = 64 << 10;
 const WAYS: [&str; 7] =

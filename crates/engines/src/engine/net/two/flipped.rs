@@ -8,14 +8,14 @@ use super::*;
 
 /// Of stream `stream`, in one of both directions, a bit of the byte at `offset` is flipped.
 #[derive(Clone, Copy)]
-struct Flip {
-    stream: usize,
-    back: bool,
-    offset: u64,
+pub struct Flip {
+    pub stream: usize,
+    pub back: bool,
+    pub offset: u64,
 }
 
 /// Stands before the listener at `there`, until nobody connects any more.
-fn between(there: SocketAddr, flip: Option<Flip>) -> SocketAddr {
+pub fn between(there: SocketAddr, flip: Option<Flip>) -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let at = listener.local_addr().unwrap();
     std::thread::spawn(move || {

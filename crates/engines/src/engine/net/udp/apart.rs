@@ -28,7 +28,7 @@ pub fn near(job: Job, mut spec: LoadSpec, sender: Sender<Event>, talk: &mut Talk
     check_room(&job)?;
     let mut far = Far::call(&job, spec.campaign)?;
     let (mut job, note) = sized(job, &mut spec, far.ends().0.ip())?;
-    let ticket = far.order(DATAGRAMS, spec)?;
+    let ticket = far.order(DATAGRAMS, spec, Vec::new())?;
     let sockets = meet::near(&mut far, job.streams, &ticket)?;
     job.cpus = place::cpus(&job, far.ends().0.ip())?;
     let sends = !job.reversed;
