@@ -1,6 +1,7 @@
 //! (pure) Self-identifying blocks that can be checked: write, check, make anew.
 //!
-//! A block is 512 bytes to 1 MiB, a multiple of 512. All numbers are little-endian:
+//! A block is 512 bytes to 1 MiB, a multiple of 512; that of a datagram has any length from 512 on.
+//! All numbers are little-endian:
 //!
 //! | bytes | what |
 //! |---|---|
@@ -73,7 +74,7 @@ pub struct Identity {
 /// How blocks are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
-    /// Length of a block in bytes: 512 to 1 MiB, a multiple of 512.
+    /// Length of a block in bytes: 512 to 1 MiB, a multiple of 512; of a datagram any such length.
     pub block_bytes: usize,
     /// What checks it.
     pub checksum: Checksum,

@@ -314,7 +314,7 @@ pub const NET_UDP: EngineKind = EngineKind {
         CARDS,
         knobs! {
             WARM_UP, DIRECTION, DATAGRAM_SIZE, UDP_SEGMENTATION, UDP_COALESCING, CPU_GOVERNOR,
-            SOCKET_BUFFER_MAX, NETDEV_BACKLOG_MAX, OPTMEM_MAX
+            SOCKET_BUFFER_MAX, NETDEV_BACKLOG_MAX, OPTMEM_MAX, VERIFY
         },
     ],
     ..PLAIN

@@ -11,8 +11,9 @@ use base::value::Domain;
 pub const VERIFY: Knob<Word> = Knob {
     name: "verify",
     fio: "verify",
-    about: "Files are written, and bytes from memory sent, in blocks that name themselves, and \
-            every block that is read or arrives is checked by this checksum",
+    about: "Files are written, and bytes from memory sent, in blocks that name themselves (of \
+            datagrams each is one), and every block that is read or arrives is checked by this \
+            checksum",
     domain: Domain::OneOf(&["off", "crc32c", "xxh3-64", "xxh3-128", "blake3", "md5"]),
     default: "off",
     scope: Scope::Job,

@@ -80,7 +80,8 @@ fn label(evidence: &Evidence) -> Vec<Sector> {
 /// Whether a sector of two blocks is the same; time and checksum are not looked at, because no one
 /// knows when the other block was written.
 fn is_same(index: usize, found: &[u8], made: &[u8]) -> bool {
-    let (start, end) = (index * SECTOR_BYTES, (index + 1) * SECTOR_BYTES);
+    // The block of a datagram may end in the middle of one.
+    let (start, end) = (index * SECTOR_BYTES, ((index + 1) * SECTOR_BYTES).min(found.len()));
     if index > 0 {
         return found[start..end] == made[start..end];
     }

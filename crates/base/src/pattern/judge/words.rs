@@ -84,8 +84,8 @@ pub fn foreign(evidence: &Evidence, expected: &[u8]) -> String {
     let wrong: Vec<usize> =
         sectors.enumerate().filter(|(_, (a, b))| a != b).map(|(index, _)| index).collect();
     let first = wrong.first().map_or(0, |sector| sector * SECTOR_BYTES);
-    let end = wrong.last().map_or(0, |sector| (sector + 1) * SECTOR_BYTES);
-    let (count, all) = (wrong.len(), found.len() / SECTOR_BYTES);
+    let end = wrong.last().map_or(0, |sector| (sector + 1) * SECTOR_BYTES).min(found.len());
+    let (count, all) = (wrong.len(), found.len().div_ceil(SECTOR_BYTES));
     let mut what = if count == all {
         format!("nothing of it is what was written ({all} sectors)")
     } else {

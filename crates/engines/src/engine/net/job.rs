@@ -4,7 +4,7 @@ use crate::engine::Error;
 use crate::engine::file::job::format;
 use crate::engine::load::cpus::Pinning;
 use crate::fleet::Address;
-use base::pattern::block::Format;
+use base::pattern::block::{Format, SECTOR_BYTES};
 use base::value::Stop;
 use experiment::knob::{self, Settings};
 
@@ -217,7 +217,15 @@ impl Job {
             cpus: if numa_local { Vec::new() } else { pinning.cpus()? },
             numa_local,
             // Blocks of files are those that were written.
-            verify: format(settings).filter(|_| !of_files(settings)),
+            verify: format(settings).filter(|_| !of_files(settings)).map(
+                |format| match datagrams {
+                    // One a datagram.
+                    Some(Datagrams { bytes, .. }) => {
+                        Format { block_bytes: bytes.saturating_sub(HEADER_BYTES), ..format }
+                    }
+                    None => format,
+                },
+            ),
             seed,
         };
         job.check()?;
@@ -253,6 +261,17 @@ impl Job {
     /// Refuses ways by which no block can be made anew, or looked at.
     fn check_verify(&self) -> Result<(), Error> {
         let Some(Format { block_bytes, .. }) = self.verify else { return Ok(()) };
+        if let Some(Datagrams { bytes, .. }) = self.datagrams {
+            return match block_bytes < SECTOR_BYTES {
+                false => Ok(()),
+                true => Err(Error::Unsupported(format!(
+                    "with verify each datagram has a block that names itself, of {SECTOR_BYTES} \
+                     bytes or more, behind its header of {HEADER_BYTES}; datagram-size={bytes}B \
+                     has no room for one: choose datagram-size={}B or more",
+                    HEADER_BYTES + SECTOR_BYTES
+                ))),
+            };
+        }
         if self.send != SendPath::Write || self.receive != ReceivePath::Read {
             return Err(Error::Unsupported(
                 "with verify each block is made anew by the sender and looked at by the receiver; \

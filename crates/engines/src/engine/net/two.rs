@@ -203,6 +203,40 @@ fn datagrams_of_two_machines_are_counted_each_whichever_way_they_go() {
     }
 }
 
+/// Each is checked by whoever receives, whatever its length and whoever cuts and joins them.
+#[test]
+fn datagrams_are_checked_where_they_arrive_and_the_record_says_so() {
+    let far = Far::new(BOUNDS);
+    for (direction, cut, joined, bytes, checksum) in [
+        ("send", false, false, 528, "crc32c"),
+        ("receive", true, true, 1472, "md5"),
+        ("send", true, true, 1001, "xxh3-128"),
+        ("receive", false, false, 9000, "blake3"),
+    ] {
+        let what = format!("{direction} {cut} {joined} {bytes}");
+        let result = far.done(&[
+            ("datagram-size", json!(bytes)),
+            ("pacing", json!(1_000_000)),
+            ("direction", json!(direction)),
+            ("udp-segmentation", json!(cut)),
+            ("udp-coalescing", json!(joined)),
+            ("stop", json!("300ms")),
+            ("verify", json!(checksum)),
+        ]);
+        let arrived: u64 = result.streams.iter().map(|one| one.total.read_bytes).sum();
+        assert!(arrived > 0, "{what}");
+        let said = |note: &&Note| note.kind == "checked-on-arrival" && note.text.contains(checksum);
+        assert_eq!(result.notes.iter().filter(said).count(), 1, "{what}: {:?}", result.notes);
+    }
+    let short = [("datagram-size", json!(527)), ("verify", json!("crc32c"))];
+    match far.run(&short).end {
+        Some(Err((Failure::Unsupported, why))) => {
+            assert!(why.contains("datagram-size=528B or more"), "{why}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
 /// What a full socket loses on the other machine is told here.
 #[test]
 fn datagrams_that_found_the_other_ends_socket_full_are_told_apart() {

@@ -4,7 +4,8 @@
 //! its own, at a rate that `pace` keeps. A receiver takes what is there, with the time at which the
 //! kernel got each, and holds numbers and times in an `account`. When the clock stops the sender
 //! stops, and the receiver goes on until it has everything or nothing has come for half a second:
-//! what is missing then is lost.
+//! what is missing then is lost. With `verify` each is a block that is held against its number
+//! (`checked`).
 //!
 //! Between two machines (`apart`) each does one half: both meet by `meet`, and the numbers of a
 //! trial begin at one that was drawn for it.
@@ -37,6 +38,7 @@ use host::sys::clock::{monotonic_ns, sleep_until, unix_ns};
 
 mod account;
 mod apart;
+mod checked;
 mod meet;
 mod pace;
 mod said;
@@ -46,6 +48,7 @@ mod tests;
 
 use account::Account;
 pub use apart::{far, near};
+use checked::Blocks;
 use pace::Pace;
 use socket::{Incoming, Outgoing};
 
@@ -252,7 +255,10 @@ impl Half for Work {
             "{} came in that were none of this trial, and are in no figure",
             value::counted(strange, "datagram")
         );
-        (strange > 0).then(|| Note::new("strange-datagrams", text)).into_iter().collect()
+        let strange = (strange > 0).then(|| Note::new("strange-datagrams", text));
+        // The end that checked says so.
+        let checked = Blocks::of(&self.job, 0).filter(|_| !self.incoming.is_empty());
+        strange.into_iter().chain(checked.map(|blocks| blocks.said())).collect()
     }
 
     /// Nobody waits long for one.
@@ -329,8 +335,13 @@ impl Work {
         let Datagrams { bytes: each, segmented, .. } = self.datagrams;
         let most = Outgoing::most(each, segmented);
         let at_once = Pace::at_once(self.job.pacing, each, most);
-        let body = body(self.job.seed ^ (index as u64) << 32, each - HEADER_BYTES);
-        let mut outgoing = Outgoing::new(at_once, body, segmented);
+        let blocks = Blocks::of(&self.job, index);
+        let body_bytes = each - HEADER_BYTES;
+        let bodies = match blocks {
+            Some(_) => vec![0; at_once * body_bytes],
+            None => body(self.job.seed ^ (index as u64) << 32, body_bytes),
+        };
+        let mut outgoing = Outgoing::new(at_once, bodies, blocks.is_some(), segmented);
         if !wait() {
             return Ok(0);
         }
@@ -346,7 +357,11 @@ impl Work {
                     continue;
                 }
             }
-            outgoing.number(first + number, unix_ns());
+            let now_ns = unix_ns();
+            outgoing.number(first + number, now_ns);
+            if let Some(blocks) = &blocks {
+                blocks.make(outgoing.bodies(), number, now_ns);
+            }
             self.hand_over(&mut outgoing, socket)?;
             number += outgoing.count() as u64;
             bytes += (outgoing.count() * each) as u64;
@@ -389,7 +404,8 @@ impl Work {
     }
 
     fn receive_all(&self, index: usize, wait: &dyn Fn() -> bool) -> Result<u64, Broken> {
-        let (socket, got, first) = (&self.incoming[index], &self.got[index], self.first[index]);
+        let (socket, got) = (&self.incoming[index], &self.got[index]);
+        let due = (self.first[index], Blocks::of(&self.job, index));
         let Datagrams { bytes: each, coalesced, .. } = self.datagrams;
         let mut incoming = Incoming::new(each, coalesced);
         let mut account = Account::default();
@@ -404,7 +420,7 @@ impl Work {
                 Ok(count) => {
                     came = count;
                     for place in 0..count {
-                        bytes += take(&incoming, place, first, &mut account, got);
+                        bytes += take(&incoming, place, due, &mut account, got)?;
                     }
                     tally.count(bytes);
                     got.received.store(account.received, Relaxed);
@@ -491,9 +507,19 @@ impl Work {
     }
 }
 
-/// Counts what came in one place; its bytes.
+/// Counts what came in one place; its bytes. `due` is what the numbers begin at, and what is behind
+/// them where that is checked.
+///
+/// # Errors
+/// With what is wrong with the first datagram that is not as it was sent.
 #[inline]
-fn take(incoming: &Incoming, place: usize, first: u64, account: &mut Account, got: &Got) -> u64 {
+fn take(
+    incoming: &Incoming,
+    place: usize,
+    (first, blocks): (u64, Option<Blocks>),
+    account: &mut Account,
+    got: &Got,
+) -> Result<u64, Broken> {
     let came = incoming.came(place);
     let mut bytes = 0;
     for datagram in came.bytes.chunks(came.each.max(1)) {
@@ -502,27 +528,41 @@ fn take(incoming: &Incoming, place: usize, first: u64, account: &mut Account, go
         let sent_ns = head.and_then(|(_, rest)| rest.first_chunk::<8>());
         let (Some(number), Some(sent_ns)) = (number.filter(|it| *it < DATAGRAMS_MAX), sent_ns)
         else {
-            strange(datagram, got);
+            strange(datagram, (number, blocks), got)?;
             continue;
         };
+        if let Some(blocks) = blocks.filter(|blocks| !blocks.is_right(datagram, number)) {
+            return Err(blocks.differs(datagram, number));
+        }
         let transit_ns = (came.at_ns as i64).wrapping_sub(i64::from_le_bytes(*sent_ns));
         account.arrived(number, transit_ns);
         bytes += datagram.len() as u64;
     }
-    bytes
+    Ok(bytes)
 }
 
-/// Counts what is none of this stream's, unless it is a greeting that was on its way still.
+/// Counts what is none of this stream's, unless it is a greeting that was on its way still. One of
+/// this stream by its block has a number that is wrong.
 #[cold]
-fn strange(datagram: &[u8], got: &Got) {
+fn strange(
+    datagram: &[u8],
+    (number, blocks): (Option<u64>, Option<Blocks>),
+    got: &Got,
+) -> Result<(), Broken> {
+    if let (Some(number), Some(blocks)) = (number, blocks)
+        && blocks.named(datagram).is_some()
+    {
+        return Err(blocks.differs(datagram, number));
+    }
     if !meet::is_greeting(datagram) {
         work::add(&got.strange, 1);
     }
+    Ok(())
 }
 
 /// What each datagram holds besides its header: bytes that no compressor shrinks.
-fn body(seed: u64, bytes: usize) -> Box<[u8]> {
+fn body(seed: u64, bytes: usize) -> Vec<u8> {
     let mut body = vec![0; bytes];
     Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(&mut body);
-    body.into()
+    body
 }

@@ -88,11 +88,11 @@ pub fn dropped(socket: &UdpSocket) -> Result<u64> {
     }
 }
 
-/// Datagrams that go out by one call: each has a header of its own and the same body.
+/// Datagrams that go out by one call: each has a header of its own, and the same body or its own.
 pub struct Outgoing {
     headers: Vec<[u8; HEADER_BYTES]>,
-    /// Read by the kernel through `parts`.
-    _body: Box<[u8]>,
+    /// Read by the kernel through `parts`: one, or one a datagram.
+    bodies: Vec<u8>,
     /// Read by the kernel through `messages`.
     _parts: Vec<libc::iovec>,
     messages: Vec<libc::mmsghdr>,
@@ -107,17 +107,17 @@ impl Outgoing {
         }
     }
 
-    /// `count` datagrams with this body; with `segmented` they are one message for the kernel to
-    /// cut.
-    pub fn new(count: usize, body: Box<[u8]>, segmented: bool) -> Outgoing {
+    /// `count` datagrams with this body, or each with its own of so many `bodies` that follow each
+    /// other; with `segmented` they are one message for the kernel to cut.
+    pub fn new(count: usize, mut bodies: Vec<u8>, of_each: bool, segmented: bool) -> Outgoing {
+        let each = if of_each { bodies.len() / count.max(1) } else { bodies.len() };
         let mut headers = vec![[0_u8; HEADER_BYTES]; count];
         let mut parts = Vec::with_capacity(2 * count);
-        for header in &mut headers {
+        for (number, header) in headers.iter_mut().enumerate() {
             let base = header.as_mut_ptr().cast();
             parts.push(libc::iovec { iov_base: base, iov_len: HEADER_BYTES });
-            // The kernel only reads what is sent.
-            let base = body.as_ptr().cast_mut().cast();
-            parts.push(libc::iovec { iov_base: base, iov_len: body.len() });
+            let body = &mut bodies[if of_each { number * each } else { 0 }..][..each];
+            parts.push(libc::iovec { iov_base: body.as_mut_ptr().cast(), iov_len: each });
         }
         let each = if segmented { parts.len() } else { 2 };
         let message = |parts: &mut [libc::iovec]| {
@@ -128,7 +128,7 @@ impl Outgoing {
             message
         };
         let messages = parts.chunks_mut(each).map(message).collect();
-        Outgoing { headers, _body: body, _parts: parts, messages }
+        Outgoing { headers, bodies, _parts: parts, messages }
     }
 
     /// Datagrams of one call.
@@ -145,12 +145,18 @@ impl Outgoing {
         }
     }
 
+    /// The bodies, one after another, to be filled before they are sent.
+    #[inline]
+    pub fn bodies(&mut self) -> &mut [u8] {
+        &mut self.bodies
+    }
+
     /// sendmmsg(2) of the messages from number `from` on; how many went.
     #[inline]
     pub fn send(&mut self, socket: &UdpSocket, from: usize) -> Result<usize> {
         let rest = &mut self.messages[from..];
-        // SAFETY: the messages point into headers, body and parts, which are ours and live as long
-        // as they do; none of them is moved or grown after `new`.
+        // SAFETY: the messages point into headers, bodies and parts, which are ours and live as
+        // long as they do; none of them is moved or grown after `new`.
         let went =
             unsafe { libc::sendmmsg(socket.as_raw_fd(), rest.as_mut_ptr(), rest.len() as u32, 0) };
         usize::try_from(went).map_err(|_| Error::last_os_error())

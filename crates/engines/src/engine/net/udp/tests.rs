@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::socket::Incoming;
-use super::{Account, DATAGRAMS_MAX, Got, take};
+use super::{Account, Blocks, DATAGRAMS_MAX, Got, take};
 use crate::engine::load::protocol::{Failure, LoadResult};
 use crate::engine::load::testing::{Said, converse};
 use crate::engine::net::serve::conduct;
@@ -134,8 +134,106 @@ fn what_is_not_of_this_stream_is_counted_apart_and_in_no_figure() {
     for one in all {
         sender.send(&one).unwrap();
         assert_eq!(incoming.receive(receiver).unwrap(), 1);
-        counted += take(&incoming, 0, first, &mut account, &got);
+        counted += take(&incoming, 0, (first, None), &mut account, &got).unwrap();
     }
     assert_eq!((account.received, counted), (2, 200));
     assert_eq!(got.strange.load(Relaxed), 4, "the greeting is ours, and late");
+}
+
+/// A stream of datagrams with blocks, as its receiver gets them.
+struct Sent {
+    sockets: [std::net::UdpSocket; 2],
+    incoming: Incoming,
+    blocks: Blocks,
+    all: Vec<Vec<u8>>,
+}
+
+/// What the numbers begin at.
+const FIRST: u64 = 77 << 40;
+
+impl Sent {
+    fn new(bytes: usize, count: u64) -> Sent {
+        let sockets = [(); 2].map(|()| std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
+        sockets[0].connect(sockets[1].local_addr().unwrap()).unwrap();
+        let text = format!("{bytes}B");
+        let knobs = [("datagram-size", text.as_str()), ("verify", "xxh3-64")];
+        let settings = experiment::knob::testing::settings("net-udp", &knobs);
+        let job = crate::engine::net::asked::job(&settings, 9).unwrap();
+        let blocks = Blocks::of(&job, 3).unwrap();
+        let all = (0..count).map(|number| {
+            let mut datagram = vec![0; bytes];
+            datagram[..8].copy_from_slice(&(FIRST + number).to_le_bytes());
+            datagram[8..16].copy_from_slice(&(1_000 + number).to_le_bytes());
+            blocks.make(&mut datagram[16..], number, 1_000 + number);
+            datagram
+        });
+        Sent { sockets, incoming: Incoming::new(bytes, false), blocks, all: all.collect() }
+    }
+
+    fn takes(
+        &mut self,
+        datagram: &[u8],
+        account: &mut Account,
+        got: &Got,
+    ) -> Result<u64, super::Broken> {
+        self.sockets[0].send(datagram).unwrap();
+        assert_eq!(self.incoming.receive(&self.sockets[1]).unwrap(), 1);
+        take(&self.incoming, 0, (FIRST, Some(self.blocks)), account, got)
+    }
+}
+
+/// Of all bits of a datagram there is none that can turn without a word, wherever a block ends; and
+/// no number is told but that of the datagram.
+#[test]
+fn a_bit_that_turned_anywhere_in_a_datagram_is_told_with_its_number() {
+    for bytes in [528, 529, 1023, 1472] {
+        let mut sent = Sent::new(bytes, 7);
+        let number = 5_usize;
+        for bit in (0..8 * bytes).step_by(3).chain(0..128) {
+            let mut datagram = sent.all[number].clone();
+            datagram[bit / 8] ^= 1 << (bit % 8);
+            let (mut account, got) = (Account::default(), Got::default());
+            let Err((Failure::Failed, why)) = sent.takes(&datagram, &mut account, &got) else {
+                panic!("bit {bit} of {bytes} bytes");
+            };
+            assert!(why.contains("stream 4: "), "{why}");
+            // Of a number that is wrong both are told.
+            let of = if bit < 64 { "that of number 5: its number" } else { "of number 5 (" };
+            assert!(why.contains(of), "bit {bit} of {bytes} bytes: {why}");
+            let kind =
+                if (16 + 64..16 + 96).contains(&(bit / 8)) { "checksum-field" } else { "bit-flip" };
+            assert!(why.contains(kind), "bit {bit} of {bytes} bytes: {why}");
+            assert_eq!(account.received, 0);
+        }
+    }
+}
+
+/// A network may lose, double and overtake datagrams, and none of it is a wrong byte. Nor is what
+/// was never one of this stream's.
+#[test]
+fn what_is_lost_doubled_or_late_is_right_and_a_stranger_s_is_a_stranger_s() {
+    use std::sync::atomic::Ordering::Relaxed;
+    let mut sent = Sent::new(700, 9);
+    let (mut account, got) = (Account::default(), Got::default());
+    for number in [0, 1, 1, 4, 3, 8, 0] {
+        let datagram = sent.all[number].clone();
+        assert_eq!(sent.takes(&datagram, &mut account, &got), Ok(700), "{number}");
+    }
+    assert_eq!((account.received, account.duplicates, account.reordered), (5, 2, 1));
+    let other = Sent::new(700, 1).all.remove(0);
+    let mut stranger = vec![7; 700];
+    assert_eq!(sent.takes(&stranger, &mut account, &got), Ok(0));
+    stranger[16..].copy_from_slice(&other[16..]);
+    stranger[16 + 24] ^= 4;
+    assert_eq!(sent.takes(&stranger, &mut account, &got), Ok(0), "another stream's block");
+    assert_eq!(got.strange.load(Relaxed), 2);
+}
+
+#[test]
+fn datagrams_of_one_machine_are_checked_as_well_both_ways() {
+    let verify = [("verify", json!("crc32c")), ("direction", json!("both"))];
+    let trial = done(&[&verify[..], &[("datagram-size", json!(1111))]].concat());
+    let notes = trial.notes.iter().filter(|note| note.kind == "checked-on-arrival");
+    assert_eq!(notes.count(), 1, "{:?}", trial.notes);
+    assert!(trial.streams.iter().all(|one| one.total.read_bytes > 0));
 }
