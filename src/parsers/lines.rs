@@ -203,6 +203,7 @@ pub fn of_peers() -> Vec<Vec<u8>> {
         line(&Tick { clock: 1, monotonic_ns: 5_000_000_000 }),
         line(&json!({ "yielded": yielded })),
         line(&json!({ "ticket": "00ff" })),
+        br#"{"wrong":{"stream":1,"file":2,"offset":4096,"found":"AAEC"}}"#.to_vec(),
     ]
 }
 
@@ -223,7 +224,7 @@ pub fn peer(bytes: &[u8]) {
     {
         let _ = of_peer::said(&settings);
     }
-    if let Ok(Order { engine, order }) = serde_json::from_str::<Order>(&text) {
+    if let Ok(Order { engine, order, .. }) = serde_json::from_str::<Order>(&text) {
         let _ = Settings::from_json(&engine, &order.settings);
     }
     let told = serde_json::from_str::<Tick>(&text).map_or(0, |tick| tick.monotonic_ns);
@@ -238,6 +239,7 @@ pub fn peer(bytes: &[u8]) {
             let _ = join(samples.clone(), samples);
             load.into_iter().for_each(measured);
         }
+        Ok(Said::Word(Word::Wrong(wrong))) => drop(wrong.found()),
         Ok(Said::Message(Message::Result(result))) => measured(*result),
         _ => {}
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::program::{brickyard, document};
 
@@ -87,7 +87,7 @@ fn memory_and_files_are_sent_and_both_machines_are_in_the_report() {
         assert!((figure(trial, "throughput_bytes_per_s") / sum - 1.0).abs() < 0.001, "{trial:#}");
     }
     let files = ["file-stream", "file-size=4MiB", "streams=2", "send-path=write,sendfile", "--dir"];
-    let sent = receiver.send(at, &[&files[..], &["."]].concat());
+    let sent = receiver.send(at, &[&files[..], &[".", "verify=crc32c"]].concat());
     // The files are written first, which is a trial of its own.
     let trials = sent["trials"].as_array().expect("trials").iter();
     let trials: Vec<&Value> = trials.filter(|trial| trial["engine"] == "net-file").collect();
@@ -95,6 +95,9 @@ fn memory_and_files_are_sent_and_both_machines_are_in_the_report() {
     for trial in trials {
         assert_eq!(trial["outcome"], "done", "{trial:#}");
         assert!(figure(trial, "throughput_bytes_per_s") > 0.0);
+        let integrity = &trial["integrity"];
+        assert!(integrity["checked_bytes"].as_u64().is_some_and(|bytes| bytes > 0), "{trial:#}");
+        assert_eq!(integrity["wrong"], json!({}), "{trial:#}");
     }
     let told = brickyard(at, &["report", "1", "--format", "text"]);
     let told = String::from_utf8_lossy(&told.stdout).into_owned();
@@ -127,7 +130,10 @@ fn what_cannot_be_done_is_told_with_what_to_type_next() {
     refused(&["send", "localhost", "udp-stream", "wire=namespaces"], "leave one of them out");
     refused(&["send", "localhost", "udp-stream", "interfaces=2", "streams=2"], "interfaces=2");
     refused(&["send", "localhost", "udp-stream", "direction=both", "streams=2"], "direction=both");
-    refused(&["send", "localhost", "file-stream", "verify=crc32c", "--dir", "."], "verify");
+    let short = ["send", "localhost", "udp-stream", "verify=crc32c", "datagram-size=527"];
+    refused(&short, "datagram-size=528B or more");
+    let dropped = ["file-stream", "verify=crc32c", "receive-path=truncate", "--dir", "."];
+    refused(&[&["send", "localhost"], &dropped[..]].concat(), "receive-path=read");
     refused(&["receive", "--listen", "192.0.2.1"], "ip address");
     refused(&["receive", "--trial", "long"], "--trial 1h");
     refused(&["receive", "--bytes", "much"], "--bytes 100TB");

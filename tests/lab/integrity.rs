@@ -25,11 +25,11 @@ const BLOCK_BYTES: u64 = 4096;
 /// `block-size` in all runs.
 pub const REQUEST_BYTES: u64 = 64 << 10;
 /// Of two streams.
-const BLOCKS: u64 = 2 * (4 << 20) / BLOCK_BYTES;
+pub const BLOCKS: u64 = 2 * (4 << 20) / BLOCK_BYTES;
 
 /// What both the truth and the program can tell of a wrong block.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Fault {
+pub struct Fault {
     offset: u64,
     kind: String,
     lasting: String,
@@ -59,7 +59,7 @@ fn kind(told: &Told, through_memory: bool) -> &'static str {
 }
 
 /// What a reader should find who was given what was met.
-fn expected(truth: &Truth, through_memory: bool) -> Vec<Fault> {
+pub fn expected(truth: &Truth, through_memory: bool) -> Vec<Fault> {
     let met = truth.told.iter().filter(|told| told.met > 0 && !is_witness(told, truth));
     met.map(|told| Fault {
         offset: match told.lie {
@@ -109,7 +109,7 @@ fn is_witness(told: &Told, truth: &Truth) -> bool {
 }
 
 /// What the program found in all trials; its counts must be those of what it lists.
-fn found(document: &Value) -> Vec<Fault> {
+pub fn found(document: &Value) -> Vec<Fault> {
     let trials = document["trials"].as_array().expect("trials are an array");
     let mut all = Vec::new();
     for integrity in trials.iter().map(|trial| &trial["integrity"]).filter(|it| it.is_object()) {
@@ -139,7 +139,7 @@ fn fault(fault: &Value) -> Fault {
 }
 
 /// Both must tell the same, of the same files under whatever names.
-fn compare(what: &str, mut truth: Vec<Fault>, mut found: Vec<Fault>, told: &[Told]) {
+pub fn compare(what: &str, mut truth: Vec<Fault>, mut found: Vec<Fault>, told: &[Told]) {
     truth.sort();
     found.sort();
     let kinds: Vec<&str> = found.iter().map(|fault| fault.kind.as_str()).collect();
@@ -176,7 +176,7 @@ fn run(liar: &Liar, arguments: &[&str]) -> Value {
 }
 
 /// Lies that are told once each, at blocks that are drawn from all that are written, or read.
-fn once_each(what: &str, lies: &[Lie], blocks: Range<u64>) -> Vec<Rule> {
+pub fn once_each(what: &str, lies: &[Lie], blocks: Range<u64>) -> Vec<Rule> {
     let first = |lie: Lie| draw(&format!("{what}: {lie:?} at block"), blocks.start, blocks.end);
     let when = |lie: Lie| match lie {
         // Early: a stream that is told to stop does not ask each block of a request that failed.
@@ -211,7 +211,7 @@ fn read(what: &str, lies: &[Lie], knobs: &[&str]) {
     }
 }
 
-const STAYS: &[Lie] = &[
+pub const STAYS: &[Lie] = &[
     Lie::Drop,
     Lie::Misdirect,
     Lie::Duplicate,
@@ -223,7 +223,7 @@ const STAYS: &[Lie] = &[
     Lie::Garble,
     Lie::Spoil,
 ];
-const PASSES: &[Lie] = &[Lie::FlipOnce, Lie::ZeroOnce, Lie::MisreadOnce, Lie::ErrorOnce];
+pub const PASSES: &[Lie] = &[Lie::FlipOnce, Lie::ZeroOnce, Lie::MisreadOnce, Lie::ErrorOnce];
 
 #[test]
 fn what_a_disk_lies_about_to_a_reader_is_found_and_named_and_nothing_else() {

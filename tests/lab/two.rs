@@ -1,6 +1,7 @@
 //! Trials whose ends are two programs in two network namespaces, as on two machines.
 
 mod both;
+mod checked;
 mod datagrams;
 mod settings;
 
@@ -52,10 +53,15 @@ impl Receiver {
     }
 
     fn command(&self, pair: &Pair, folder: &Path, more: &[&str]) -> Command {
+        self.command_to("10.89.0.2", pair, folder, more)
+    }
+
+    /// The same, that calls it by another address.
+    fn command_to(&self, to: &str, pair: &Pair, folder: &Path, more: &[&str]) -> Command {
         let program = env!("CARGO_BIN_EXE_brickyard");
         let mut command = Command::new("ip");
         command
-            .args(["netns", "exec", &pair.a, program, "send", "10.89.0.2"])
+            .args(["netns", "exec", &pair.a, program, "send", to])
             .args(more)
             .args(["--replicates", "1", "--json", "--quiet", "--store"])
             .arg(folder.join("two.db"))
