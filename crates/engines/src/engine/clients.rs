@@ -10,7 +10,7 @@ use hdrhistogram::Histogram;
 use super::Error;
 use super::load::control::{Event, Gate, Phase, Shared};
 use super::load::cpus::Pinning;
-use super::load::protocol::{Failure, LoadSpec};
+use super::load::protocol::{Failure, LoadFailure, LoadSpec};
 use base::value::Stop;
 use experiment::knob::engine::Does;
 use experiment::knob::{self, Settings};
@@ -28,9 +28,6 @@ pub mod testing;
 pub use super::load::folders::run;
 use tally::Tally;
 
-/// What ends a client early, and the trial with it.
-pub type Broken = (Failure, String);
-
 /// What a client has just done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
@@ -46,7 +43,7 @@ pub trait Client {
     ///
     /// # Errors
     /// With what went wrong; the trial has failed.
-    fn step(&mut self, tally: &mut Tally<'_>) -> Result<Turn, Broken>;
+    fn step(&mut self, tally: &mut Tally<'_>) -> Result<Turn, LoadFailure>;
 
     /// The kinds of operations that it tells the tally of.
     fn kinds(&self) -> Vec<Operation>;
@@ -200,7 +197,7 @@ pub fn refused(error: Error) -> sys::Error {
 ///
 /// # Errors
 /// With the kernel's words.
-pub fn stand_alone() -> Result<(), Broken> {
+pub fn stand_alone() -> Result<(), LoadFailure> {
     // SAFETY: no memory is shared or unshared; this thread's descriptors are copied, and it owns
     // none that another thread may close for it.
     if unsafe { libc::unshare(libc::CLONE_FILES | libc::CLONE_FS) } == 0 {
@@ -220,7 +217,7 @@ pub fn carry(
     terms: &Terms,
     shared: &Shared,
     index: usize,
-) -> Result<Yield, Broken> {
+) -> Result<Yield, LoadFailure> {
     let mut tally = Tally::new(terms, shared, index, &client.kinds());
     shared.tell(Event::Ready);
     if shared.wait_for(Gate::Run) == Gate::Quit {

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use super::{Broken, Terms, Yield, check, outcome, settings};
+use super::{Terms, Yield, check, outcome, settings};
 use crate::engine::Error;
 use crate::engine::load::control::{Event, Gate, Shared};
 use crate::engine::load::cpus::{Pinning, pin};
-use crate::engine::load::protocol::{Failure, LoadSpec, Message, Prepared};
+use crate::engine::load::protocol::{Failure, LoadFailure, LoadSpec, Message, Prepared};
 use crate::engine::load::room::{self, Room};
 use crate::engine::load::settle;
 use crate::engine::load::talk::{self, Conducted, Stopped, Talk};
@@ -66,7 +66,7 @@ pub struct Engine<W> {
     /// What its clients need, to be asked before any is made.
     pub needs: fn(&W) -> Needs,
     /// On the client's thread.
-    pub run: fn(&Trial<W>, usize) -> Result<Yield, Broken>,
+    pub run: fn(&Trial<W>, usize) -> Result<Yield, LoadFailure>,
 }
 
 /// The whole trial, from its first line to its result.
@@ -143,7 +143,7 @@ fn rules(terms: &Terms) -> Rules {
 /// The thread of client `index`. `None` when it failed, which the controller has been told.
 fn client<W>(
     trial: &Trial<W>,
-    run: fn(&Trial<W>, usize) -> Result<Yield, Broken>,
+    run: fn(&Trial<W>, usize) -> Result<Yield, LoadFailure>,
     index: usize,
 ) -> Option<Yield> {
     let cpu = trial.cpus.get(index % trial.cpus.len().max(1));

@@ -12,8 +12,7 @@ use rustix::fs::{Mode, OFlags};
 use super::draw::{ACCOUNTS, Draw, TELLERS};
 use super::rules::{Journal, Rules};
 use super::vfs;
-use crate::engine::clients::Broken;
-use crate::engine::load::protocol::Failure;
+use crate::engine::load::protocol::{Failure, LoadFailure};
 use host::sys::beneath;
 
 /// Fills a row of accounts, tellers or branches to 100 bytes.
@@ -35,7 +34,7 @@ const TABLES: &str = "
 ";
 
 /// What went wrong, in SQLite's words.
-pub fn broken(what: &str, why: &rusqlite::Error) -> Broken {
+pub fn broken(what: &str, why: &rusqlite::Error) -> LoadFailure {
     (Failure::Failed, format!("cannot {what}: SQLite says: {why}"))
 }
 
@@ -46,7 +45,7 @@ pub fn is_busy(why: &rusqlite::Error) -> bool {
 }
 
 /// A connection for the thread that opens it alone.
-fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Broken> {
+fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, LoadFailure> {
     let flags = flags | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let named = |why| broken(&format!("open {}", path.display()), &why);
     vfs::open(path, flags).map_err(named)
@@ -56,7 +55,7 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Broken> {
 ///
 /// # Errors
 /// With what could not be done.
-pub fn make(path: &Path, rules: &Rules, seed: u64) -> Result<(), Broken> {
+pub fn make(path: &Path, rules: &Rules, seed: u64) -> Result<(), LoadFailure> {
     let what = format!("make the tables of {}", path.display());
     let failed = |why| broken(&what, &why);
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_CREATE)?;
@@ -111,7 +110,7 @@ fn flush(path: &Path) -> Result<(), rustix::io::Errno> {
 ///
 /// # Errors
 /// `Unsupported` when it cannot be kept so on this file system.
-pub fn open(path: &Path, rules: &Rules) -> Result<Connection, Broken> {
+pub fn open(path: &Path, rules: &Rules) -> Result<Connection, LoadFailure> {
     let failed = |why| broken(&format!("open {}", path.display()), &why);
     let connection = connect(path, OpenFlags::empty())?;
     connection.busy_timeout(BUSY).map_err(failed)?;
@@ -134,7 +133,7 @@ fn set(connection: &Connection, name: &str, value: i64) -> rusqlite::Result<()> 
     connection.pragma_update(None, name, value)
 }
 
-fn journal(connection: &Connection, asked: Journal) -> Result<(), Broken> {
+fn journal(connection: &Connection, asked: Journal) -> Result<(), LoadFailure> {
     let word = asked.word();
     let found = connection
         .pragma_update_and_check(None, "journal_mode", word, |row| row.get::<_, String>(0))
@@ -155,7 +154,7 @@ fn journal(connection: &Connection, asked: Journal) -> Result<(), Broken> {
 ///
 /// # Errors
 /// With the sums, when they do not.
-pub fn check(connection: &Connection, committed: u64) -> Result<(), Broken> {
+pub fn check(connection: &Connection, committed: u64) -> Result<(), LoadFailure> {
     const SUMS: &str = "SELECT (SELECT sum(abalance) FROM accounts),
         (SELECT sum(tbalance) FROM tellers), (SELECT sum(bbalance) FROM branches),
         (SELECT coalesce(sum(delta), 0) FROM history), (SELECT count(*) FROM history)";

@@ -14,9 +14,9 @@ use super::draw::{Draw, Transfer};
 use super::rules::Rules;
 use crate::engine::clients::serve::Trial;
 use crate::engine::clients::tally::Tally;
-use crate::engine::clients::{Broken, Client, Turn, Yield, carry, stand_alone};
+use crate::engine::clients::{Client, Turn, Yield, carry, stand_alone};
 use crate::engine::load::control::{Phase, Shared};
-use crate::engine::load::protocol::Failure;
+use crate::engine::load::protocol::{Failure, LoadFailure};
 use experiment::measurement::Operation;
 use host::sys::beneath;
 use host::sys::clock::unix_ns;
@@ -42,7 +42,7 @@ pub struct Work {
 ///
 /// # Errors
 /// With what failed: a statement, or the books at the end.
-pub fn run(trial: &Trial<Work>, index: usize) -> Result<Yield, Broken> {
+pub fn run(trial: &Trial<Work>, index: usize) -> Result<Yield, LoadFailure> {
     let work = &trial.work;
     let seed = work.seed ^ (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let path = match &work.shared {
@@ -66,7 +66,7 @@ pub fn run(trial: &Trial<Work>, index: usize) -> Result<Yield, Broken> {
 }
 
 /// A bank of one client, in a folder of its own.
-fn own(place: &Path, index: usize, rules: &Rules, seed: u64) -> Result<PathBuf, Broken> {
+fn own(place: &Path, index: usize, rules: &Rules, seed: u64) -> Result<PathBuf, LoadFailure> {
     let folder = place.join(format!("client{index}"));
     beneath::make_folder(&folder, Mode::RWXU).map_err(|why| {
         let why = std::io::Error::from(why);
@@ -78,7 +78,7 @@ fn own(place: &Path, index: usize, rules: &Rules, seed: u64) -> Result<PathBuf, 
 }
 
 /// Looks at the books of a bank that nobody uses any more.
-fn balance(work: &Work, connection: &Connection, committed: u64) -> Result<(), Broken> {
+fn balance(work: &Work, connection: &Connection, committed: u64) -> Result<(), LoadFailure> {
     if work.shared.is_none() {
         return bank::check(connection, committed);
     }
@@ -115,7 +115,7 @@ impl<'c> Desk<'c> {
         work: &'c Work,
         seed: u64,
         shared: &'c Shared,
-    ) -> Result<Desk<'c>, Broken> {
+    ) -> Result<Desk<'c>, LoadFailure> {
         let prepare = |sql: &str| {
             connection.prepare(sql).map_err(|why| broken(&format!("prepare `{sql}`"), &why))
         };
@@ -178,7 +178,7 @@ fn patiently(statement: &mut Statement<'_>, shared: &Shared) -> rusqlite::Result
 }
 
 impl Client for Desk<'_> {
-    fn step(&mut self, tally: &mut Tally<'_>) -> Result<Turn, Broken> {
+    fn step(&mut self, tally: &mut Tally<'_>) -> Result<Turn, LoadFailure> {
         let transfer = self.draw.transfer();
         self.draw.fill(self.rules.data, &mut self.filler);
         let committed = self.transact(transfer);

@@ -21,7 +21,7 @@ use super::control::{Event, Gate, Shared};
 use super::files::StreamFiles;
 use super::job::{Direction, Fsync, IoEngine, Job, Order, limits, pin};
 use super::lane::{Done, Fault, Lane, Terms};
-use super::protocol::Failure;
+use super::protocol::{Failure, LoadFailure};
 use crate::engine::Written;
 use experiment::measurement::{Integrity, Note, Operation};
 use host::sys::arena::Pages;
@@ -83,9 +83,6 @@ pub struct Yield {
     pub notes: Vec<Note>,
 }
 
-/// What ends a stream early; told to the controller, which ends the others.
-type Broken = (Failure, String);
-
 /// The thread of stream `index`. `None` when it failed, which the controller has been told.
 pub fn run(trial: &Trial, index: usize) -> Option<Yield> {
     match set_up(trial, index) {
@@ -97,7 +94,7 @@ pub fn run(trial: &Trial, index: usize) -> Option<Yield> {
     }
 }
 
-fn set_up(trial: &Trial, index: usize) -> Result<Yield, Broken> {
+fn set_up(trial: &Trial, index: usize) -> Result<Yield, LoadFailure> {
     let job = &trial.job;
     let files = &trial.files[index].files;
     if let Some(cpu) = trial.cpus.get(index % trial.cpus.len().max(1)) {
@@ -201,7 +198,7 @@ impl Stream<'_> {
     /// By a call for each I/O, in a way for which the loop has no copy of its own: what is not to
     /// stay in the page cache costs a read or a write of the device, beside which a branch is not
     /// seen.
-    fn one_by_one(self) -> Result<Yield, Broken> {
+    fn one_by_one(self) -> Result<Yield, LoadFailure> {
         let (job, files) = (&self.trial.job, &self.trial.files[self.index]);
         let (paths, writes) = (&files.paths, job.direction.writes());
         let closing = |why: std::io::Error| self.cannot_open(&why);
@@ -223,7 +220,7 @@ impl Stream<'_> {
     fn through_library<const BYTES: bool>(
         self,
         medium: impl FnOnce(Stdio<BYTES>) -> AnyMedium<'static>,
-    ) -> Result<Yield, Broken> {
+    ) -> Result<Yield, LoadFailure> {
         let (paths, writes) =
             (&self.trial.files[self.index].paths, self.trial.job.direction.writes());
         let stdio = Stdio::<BYTES>::new(paths, writes, self.buffers.block());
@@ -232,7 +229,7 @@ impl Stream<'_> {
         self.any_way(Single::new(medium(stdio), buffers))
     }
 
-    fn cannot_open(&self, why: &std::io::Error) -> Broken {
+    fn cannot_open(&self, why: &std::io::Error) -> LoadFailure {
         (Failure::Failed, format!("cannot open the files of stream {}: {why}", self.index))
     }
 
@@ -249,7 +246,7 @@ impl Stream<'_> {
     }
 
     /// All that a backend may be asked for.
-    fn any_way<B: Backend>(self, backend: B) -> Result<Yield, Broken> {
+    fn any_way<B: Backend>(self, backend: B) -> Result<Yield, LoadFailure> {
         let (job, address) = (&self.trial.job, self.address());
         if let Some(format) = job.verify {
             let check = Blocks::new(self.trial.ground(), format, self.index);
@@ -289,7 +286,7 @@ impl Stream<'_> {
     }
 
     /// A load that [`Self::is_plain`].
-    fn plainly<B: Backend>(self, backend: B) -> Result<Yield, Broken> {
+    fn plainly<B: Backend>(self, backend: B) -> Result<Yield, LoadFailure> {
         match self.address() {
             Any::Walk(walk) => self.plainly_in(backend, walk),
             Any::Shuffle(shuffle) => self.plainly_in(backend, shuffle),
@@ -297,7 +294,11 @@ impl Stream<'_> {
         }
     }
 
-    fn plainly_in<B: Backend, G: Address>(self, backend: B, address: G) -> Result<Yield, Broken> {
+    fn plainly_in<B: Backend, G: Address>(
+        self,
+        backend: B,
+        address: G,
+    ) -> Result<Yield, LoadFailure> {
         let job = &self.trial.job;
         let of = (backend, address, Off);
         match job.direction {
@@ -345,7 +346,7 @@ impl Stream<'_> {
     fn drive<B, G, C, const R: bool, const W: bool, const LATENCY: bool, const PACED: bool>(
         self,
         (backend, address, check): (B, G, C),
-    ) -> Result<Yield, Broken>
+    ) -> Result<Yield, LoadFailure>
     where
         B: Backend,
         G: Address,
@@ -399,7 +400,7 @@ impl Stream<'_> {
 }
 
 /// Makes a writer's files durable; the moment at which they were.
-fn flush(job: &Job, files: &StreamFiles, done: &Done) -> Result<Option<u64>, Broken> {
+fn flush(job: &Job, files: &StreamFiles, done: &Done) -> Result<Option<u64>, LoadFailure> {
     match job.fsync {
         Fsync::Never => Ok(None),
         Fsync::Every => Ok(Some(done.stopped_ns)),
@@ -418,7 +419,7 @@ fn flush(job: &Job, files: &StreamFiles, done: &Done) -> Result<Option<u64>, Bro
     }
 }
 
-fn broken(fault: &Fault, files: &StreamFiles) -> Broken {
+fn broken(fault: &Fault, files: &StreamFiles) -> LoadFailure {
     let path = |file: u32| match files.paths.get(file as usize) {
         Some(path) => path.display().to_string(),
         None => format!("file {file}"),

@@ -10,9 +10,9 @@ use super::log::{Begin, Line, PIECES_MAX, Written};
 use crate::engine::Error;
 use crate::engine::clients::serve::{Needs, Trial};
 use crate::engine::clients::tally::Tally;
-use crate::engine::clients::{Broken, Client, Turn, Yield, carry, stand_alone};
+use crate::engine::clients::{Client, Turn, Yield, carry, stand_alone};
 use crate::engine::integrity::data::{self, Buffer, Data};
-use crate::engine::load::protocol::{Failure, LoadSpec};
+use crate::engine::load::protocol::{Failure, LoadFailure, LoadSpec};
 use crate::engine::load::room::Room;
 use base::hash::Checksum;
 use base::pattern::block::{Format, Identity};
@@ -141,7 +141,7 @@ impl Work {
 
     /// Puts a line into the log, on its device. The first one says what the log is about: all files
     /// are written by then.
-    fn note(&self, line: &Line) -> Result<(), Broken> {
+    fn note(&self, line: &Line) -> Result<(), LoadFailure> {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(appender) = log.as_mut() else { return Ok(()) };
         let mut text = String::new();
@@ -182,7 +182,7 @@ fn open(path: &Path) -> Result<File, Error> {
 ///
 /// # Errors
 /// With what could not be written.
-pub fn run(trial: &Trial<Work>, index: usize) -> Result<Yield, Broken> {
+pub fn run(trial: &Trial<Work>, index: usize) -> Result<Yield, LoadFailure> {
     stand_alone()?;
     let mut stream = Stream::new(trial, index)?;
     let yielded = carry(&mut stream, &trial.terms, &trial.shared, index)?;
@@ -207,7 +207,7 @@ struct Stream<'a> {
 
 impl<'a> Stream<'a> {
     /// Makes the file, all of it durable.
-    fn new(trial: &'a Trial<Work>, index: usize) -> Result<Stream<'a>, Broken> {
+    fn new(trial: &'a Trial<Work>, index: usize) -> Result<Stream<'a>, LoadFailure> {
         let work = &trial.work;
         let path = trial.place(index).join(data::name(index as u64));
         let block = work.format.block_bytes as u64;
@@ -234,7 +234,7 @@ impl<'a> Stream<'a> {
         Ok(stream)
     }
 
-    fn write(&mut self, written: Written) -> Result<(), Broken> {
+    fn write(&mut self, written: Written) -> Result<(), LoadFailure> {
         let first = Identity {
             campaign: self.work.campaign,
             file: self.stream << 32,
@@ -260,7 +260,7 @@ impl<'a> Stream<'a> {
 }
 
 impl Client for Stream<'_> {
-    fn step(&mut self, tally: &mut Tally<'_>) -> Result<Turn, Broken> {
+    fn step(&mut self, tally: &mut Tally<'_>) -> Result<Turn, LoadFailure> {
         let written = match self.next {
             Some(next) => next,
             None => {

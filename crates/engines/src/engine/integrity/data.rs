@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate, ftruncate};
 use rustix::io::Errno;
 
-use crate::engine::clients::Broken;
-use crate::engine::load::protocol::Failure;
+use crate::engine::load::protocol::{Failure, LoadFailure};
 use host::sys::beneath;
 use host::sys::direct::{Direct, alignment};
 use host::sys::pages;
@@ -76,7 +75,7 @@ impl Data {
         anew: bool,
         bytes: u64,
         block_bytes: u64,
-    ) -> Result<Data, Broken> {
+    ) -> Result<Data, LoadFailure> {
         let failed = |why: &dyn std::fmt::Display| {
             (Failure::Failed, format!("cannot open {}: {why}", path.display()))
         };
@@ -114,7 +113,7 @@ impl Data {
     ///
     /// # Errors
     /// In the kernel's words.
-    pub fn write(&self, buffer: &[u8], offset: u64) -> Result<(), Broken> {
+    pub fn write(&self, buffer: &[u8], offset: u64) -> Result<(), LoadFailure> {
         self.file.write_all_at(buffer, offset).map_err(|why| {
             let (path, bytes) = (self.path.display(), buffer.len());
             (Failure::Failed, format!("cannot write {bytes} bytes at {offset} of {path}: {why}"))
@@ -125,7 +124,7 @@ impl Data {
     ///
     /// # Errors
     /// In the kernel's words.
-    pub fn flush(&self) -> Result<(), Broken> {
+    pub fn flush(&self) -> Result<(), LoadFailure> {
         self.file.sync_data().map_err(|why| {
             let path = self.path.display();
             (Failure::Failed, format!("cannot put {path} on the device (fdatasync): {why}"))
@@ -154,7 +153,7 @@ fn no_direct(path: &Path) -> String {
     )
 }
 
-fn check_alignment(path: &Path, file: &File, block_bytes: u64) -> Result<(), Broken> {
+fn check_alignment(path: &Path, file: &File, block_bytes: u64) -> Result<(), LoadFailure> {
     let Direct::Aligned { memory, offset } = alignment(file) else {
         return match alignment(file) {
             Direct::Never => Err((Failure::Unsupported, no_direct(path))),
@@ -176,7 +175,7 @@ fn check_alignment(path: &Path, file: &File, block_bytes: u64) -> Result<(), Bro
 }
 
 /// Takes the file's space beforehand: what does not fit is told before anything is written.
-fn allocate(path: &Path, file: &File, bytes: u64) -> Result<(), Broken> {
+fn allocate(path: &Path, file: &File, bytes: u64) -> Result<(), LoadFailure> {
     let given = match fallocate(file, FallocateFlags::empty(), 0, bytes) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => ftruncate(file, bytes),
         given => given,

@@ -8,12 +8,12 @@ use super::state::{Expected, Phase, Seen, Shape, State};
 use super::work::Work;
 use crate::engine::clients::serve::Trial;
 use crate::engine::clients::tally::Tally;
-use crate::engine::clients::{Broken, Checked, Client, Turn, Yield, carry, stand_alone};
+use crate::engine::clients::{Checked, Client, Turn, Yield, carry, stand_alone};
 use crate::engine::file::Shuffle;
 use crate::engine::load::again::{Place, is_unreadable};
 use crate::engine::load::control::Event;
 use crate::engine::load::ledger::Ledger;
-use crate::engine::load::protocol::Failure;
+use crate::engine::load::protocol::{Failure, LoadFailure};
 use crate::engine::load::suspect::Suspect;
 use base::pattern::block::Identity;
 use base::pattern::generation::Rewrites;
@@ -24,7 +24,7 @@ use host::sys::clock::{monotonic_ns, unix_ns};
 ///
 /// # Errors
 /// With what could not be written or kept; wrong and unreadable blocks are results.
-pub fn run(trial: &Trial<Work>, index: usize) -> Result<Yield, Broken> {
+pub fn run(trial: &Trial<Work>, index: usize) -> Result<Yield, LoadFailure> {
     stand_alone()?;
     let mut stream = Stream::new(trial, index)?;
     let mut yielded = carry(&mut stream, &trial.terms, &trial.shared, index)?;
@@ -56,7 +56,7 @@ struct Stream<'a> {
 
 impl<'a> Stream<'a> {
     /// Takes up the file where it was left, or makes it.
-    fn new(trial: &'a Trial<Work>, index: usize) -> Result<Stream<'a>, Broken> {
+    fn new(trial: &'a Trial<Work>, index: usize) -> Result<Stream<'a>, LoadFailure> {
         let work = &trial.work;
         let shape = work.shape(index as u64);
         let folder = trial.place(index);
@@ -105,7 +105,7 @@ impl<'a> Stream<'a> {
         Ok(stream)
     }
 
-    fn save(&self) -> Result<(), Broken> {
+    fn save(&self) -> Result<(), LoadFailure> {
         self.state
             .save(&self.state_path, &self.shape)
             .map_err(|error| (Failure::Failed, error.to_string()))
@@ -134,7 +134,7 @@ impl<'a> Stream<'a> {
     }
 
     /// Writes the next piece that the generation in hand chooses, or ends it.
-    fn write_next(&mut self, tally: &mut Tally<'_>) -> Result<Turn, Broken> {
+    fn write_next(&mut self, tally: &mut Tally<'_>) -> Result<Turn, LoadFailure> {
         let generation = self.state.complete;
         let chosen = (self.at..self.pieces).find(|it| self.rewrites.chooses(generation, *it));
         if !self.state.begun.is_some_and(|begun| begun.open) {
@@ -152,7 +152,7 @@ impl<'a> Stream<'a> {
         Ok(Turn::Part)
     }
 
-    fn written_through(&mut self, tally: &mut Tally<'_>) -> Result<Turn, Broken> {
+    fn written_through(&mut self, tally: &mut Tally<'_>) -> Result<Turn, LoadFailure> {
         tally.mark();
         let begun_ns = tally.last_ns();
         self.data.flush()?;
@@ -167,7 +167,7 @@ impl<'a> Stream<'a> {
     }
 
     /// Reads the next piece and checks it; what is wrong with it is a result.
-    fn read_next(&mut self, tally: &mut Tally<'_>) -> Result<Turn, Broken> {
+    fn read_next(&mut self, tally: &mut Tally<'_>) -> Result<Turn, LoadFailure> {
         let piece = self.order.map_or(self.at, |order| order.image(self.at));
         let offset = piece * self.work.piece_bytes as u64;
         tally.mark();
@@ -364,7 +364,7 @@ impl<'a> Stream<'a> {
     }
 
     /// The trial is over: what was written is flushed, and where it stands is kept.
-    fn leave(&mut self) -> Result<(), Broken> {
+    fn leave(&mut self) -> Result<(), LoadFailure> {
         match (self.state.phase, self.state.begun) {
             (Phase::Write, Some(begun)) if begun.open => {
                 self.data.flush()?;
@@ -391,7 +391,7 @@ fn errno_words(errno: i32) -> std::io::Error {
 }
 
 impl Client for Stream<'_> {
-    fn step(&mut self, tally: &mut Tally<'_>) -> Result<Turn, Broken> {
+    fn step(&mut self, tally: &mut Tally<'_>) -> Result<Turn, LoadFailure> {
         match self.state.phase {
             Phase::Write => self.write_next(tally),
             Phase::Sequential | Phase::Random => self.read_next(tally),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering:
 use std::sync::mpsc::Sender;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::protocol::Failure;
+use super::protocol::{Failure, LoadFailure};
 use experiment::measurement::latency::{CLASSES, LatencyClassCounts};
 use experiment::measurement::{Amount, Window};
 use host::sys::clock::monotonic_ns;
@@ -132,7 +132,7 @@ pub struct Marks {
     /// The trial's end, and what each had done then.
     pub ended: Option<(u64, Vec<Amount>)>,
     /// The first that went wrong.
-    pub failure: Option<(Failure, String)>,
+    pub failure: Option<LoadFailure>,
     /// The last completion before the window opened, and before it closed; 0 where none is known.
     completed_ns: [u64; 2],
 }

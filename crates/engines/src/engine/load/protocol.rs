@@ -189,6 +189,10 @@ pub enum Failure {
     Hung,
 }
 
+/// What ends a stream, a client or an end early, and the trial with it: whose fault it is, and in
+/// words what was tried and why it failed.
+pub type LoadFailure = (Failure, String);
+
 impl Failure {
     /// The engine's error.
     pub fn error(self, what: String) -> Error {

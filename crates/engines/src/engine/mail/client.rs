@@ -11,8 +11,8 @@ use super::draw::{Draw, Half, Rules};
 use crate::engine::clients::serve::Trial;
 use crate::engine::clients::source::Source;
 use crate::engine::clients::tally::Tally;
-use crate::engine::clients::{Broken, Client, Turn, Yield, carry, stand_alone};
-use crate::engine::load::protocol::Failure;
+use crate::engine::clients::{Client, Turn, Yield, carry, stand_alone};
+use crate::engine::load::protocol::{Failure, LoadFailure};
 use crate::engine::replay::disk::close;
 use base::pattern::Data;
 use experiment::measurement::Operation;
@@ -39,7 +39,7 @@ pub struct Work {
 ///
 /// # Errors
 /// With the operation that failed.
-pub fn run(trial: &Trial<Work>, index: usize) -> Result<Yield, Broken> {
+pub fn run(trial: &Trial<Work>, index: usize) -> Result<Yield, LoadFailure> {
     stand_alone()?;
     let mut client = Mailbox::new(trial, index)?;
     carry(&mut client, &trial.terms, &trial.shared, index)
@@ -92,7 +92,7 @@ struct Mailbox<'a> {
 
 impl<'a> Mailbox<'a> {
     /// Makes the client's folder and its pool, untimed.
-    fn new(trial: &'a Trial<Work>, index: usize) -> Result<Mailbox<'a>, Broken> {
+    fn new(trial: &'a Trial<Work>, index: usize) -> Result<Mailbox<'a>, LoadFailure> {
         let work = &trial.work;
         let path = trial.place(index).join(format!("client{index}"));
         let made = beneath::make_folder(&path, Mode::RWXU);
@@ -120,7 +120,7 @@ impl<'a> Mailbox<'a> {
         Ok(mailbox)
     }
 
-    fn broken(&self, what: &str, why: Errno) -> Broken {
+    fn broken(&self, what: &str, why: Errno) -> LoadFailure {
         let why = std::io::Error::from(why);
         let files = self.pool.len();
         let at = self.path.display();
@@ -226,7 +226,7 @@ impl<'a> Mailbox<'a> {
 }
 
 impl Client for Mailbox<'_> {
-    fn step(&mut self, tally: &mut Tally<'_>) -> Result<Turn, Broken> {
+    fn step(&mut self, tally: &mut Tally<'_>) -> Result<Turn, LoadFailure> {
         let begun_ns = tally.last_ns();
         let first = self.draw.use_one(self.pool.len(), |place| self.pool[place].bytes);
         let done = self.perform(first, tally).and_then(|()| {

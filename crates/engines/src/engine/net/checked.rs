@@ -8,8 +8,8 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use super::work::{Broken, Tally, Work, broken, retried};
-use crate::engine::load::protocol::Failure;
+use super::work::{Tally, Work, broken, retried};
+use crate::engine::load::protocol::{Failure, LoadFailure};
 use base::pattern::block::{Format, Identity};
 use base::pattern::judge::{Evidence, judge};
 use base::value;
@@ -61,7 +61,7 @@ pub fn receive(
     format: Format,
     stream: usize,
     wait: &dyn Fn() -> bool,
-) -> Result<u64, Broken> {
+) -> Result<u64, LoadFailure> {
     let socket = work.incoming(stream);
     let block_bytes = format.block_bytes;
     let mut buffer = vec![0_u8; READ_BYTES.next_multiple_of(block_bytes)];
@@ -95,7 +95,7 @@ pub fn receive(
 }
 
 #[cold]
-fn differs(format: Format, stream: usize, expected: Identity, found: &[u8]) -> Broken {
+fn differs(format: Format, stream: usize, expected: Identity, found: &[u8]) -> LoadFailure {
     let (named, again) = (None, None);
     let judged = judge(&Evidence { format, expected, found, named, again, oldest_generation: 0 });
     let what = format!(

@@ -7,11 +7,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::job::Job;
-use super::work::Broken;
 use crate::engine::Error;
 use crate::engine::load::control::{Gate, Phase, Shared};
 use crate::engine::load::cpus::pin;
-use crate::engine::load::protocol::{Failure, Message, Prepared};
+use crate::engine::load::protocol::{Failure, LoadFailure, Message, Prepared};
 use crate::engine::load::talk::{self, Stopped, Talk};
 use crate::engine::load::watch::{self, Rules, Watched};
 use experiment::measurement::steady::READ_ROUND_NS;
@@ -37,12 +36,12 @@ pub trait Ends: Send + Sync + 'static {
     ///
     /// # Errors
     /// With what failed.
-    fn send(&self, index: usize) -> Result<Self::Yield, Broken>;
+    fn send(&self, index: usize) -> Result<Self::Yield, LoadFailure>;
     /// The thread of receiver `index`.
     ///
     /// # Errors
     /// With what failed.
-    fn receive(&self, index: usize) -> Result<Self::Yield, Broken>;
+    fn receive(&self, index: usize) -> Result<Self::Yield, LoadFailure>;
     /// The name of what is sampled beside them, and its columns.
     fn columns(&self) -> (&'static str, Vec<(String, ColumnKind)>);
     /// One row, in the order of the columns.

@@ -22,11 +22,11 @@ use super::due::Expected;
 use super::half::Half;
 use super::job::{Job, ReceivePath, SendPath, of_files_alone};
 use super::socket::{self, Completed};
-use super::work::{Broken, CLOSED, Count, Tally, Work, Yield};
+use super::work::{CLOSED, Count, Tally, Work, Yield};
 use super::work::{add, broken, carry, lock, retried};
 use super::{files, ring, watch};
 use crate::engine::load::control::{Event, Phase, Shared};
-use crate::engine::load::protocol::Failure;
+use crate::engine::load::protocol::{Failure, LoadFailure};
 use experiment::measurement::{Integrity, Note, network};
 use facts::counters::series::ColumnKind;
 use host::sys::clock::monotonic_ns;
@@ -43,7 +43,7 @@ const WORD_LOOK: Duration = Duration::from_millis(1);
 const SETTLING_MAX_NS: u64 = 10_000_000_000;
 
 /// The thread of sender `index`.
-fn send(work: &Work, index: usize) -> Result<Yield, Broken> {
+fn send(work: &Work, index: usize) -> Result<Yield, LoadFailure> {
     let count = &work.senders[index];
     let socket = work.outgoing(index);
     let sent = carry(&work.shared, count, |wait| {
@@ -211,7 +211,7 @@ fn in_memory(bytes: &[u8]) -> io::Result<File> {
 }
 
 /// The thread of receiver `index`: until the sender has closed its side.
-fn receive(work: &Work, index: usize) -> Result<Yield, Broken> {
+fn receive(work: &Work, index: usize) -> Result<Yield, LoadFailure> {
     let socket = work.incoming(index);
     let got = carry(&work.shared, &work.receivers[index], |wait| {
         if let Some(bytes) = files::receive_checked(work, index, wait)? {
@@ -254,7 +254,12 @@ fn is_over(work: &Work) -> bool {
 }
 
 /// By read(2), or dropping what comes.
-fn read(work: &Work, index: usize, truncate: bool, wait: &dyn Fn() -> bool) -> Result<u64, Broken> {
+fn read(
+    work: &Work,
+    index: usize,
+    truncate: bool,
+    wait: &dyn Fn() -> bool,
+) -> Result<u64, LoadFailure> {
     let socket = work.incoming(index);
     let length = work.job.message_bytes.max(READ_BYTES);
     let mut buffer = vec![0_u8; if truncate { 0 } else { length }];
@@ -299,11 +304,11 @@ impl Ends for Work {
         &self.shared
     }
 
-    fn send(&self, index: usize) -> Result<Yield, Broken> {
+    fn send(&self, index: usize) -> Result<Yield, LoadFailure> {
         send(self, index)
     }
 
-    fn receive(&self, index: usize) -> Result<Yield, Broken> {
+    fn receive(&self, index: usize) -> Result<Yield, LoadFailure> {
         receive(self, index)
     }
 

@@ -18,13 +18,13 @@ use super::checked;
 use super::job::{Job, ReceivePath, SendPath};
 use super::served::{Served, UNKNOWN};
 use super::socket;
-use super::work::{Broken, Count, Tally, Work, lock, retried};
+use super::work::{Count, Tally, Work, lock, retried};
 use crate::engine::Error;
 use crate::engine::file::check::{Blocks, Check};
 use crate::engine::file::files::StreamFiles;
 use crate::engine::file::lane::forget;
 use crate::engine::load::control::Phase;
-use crate::engine::load::protocol::Failure;
+use crate::engine::load::protocol::{Failure, LoadFailure};
 use experiment::knob::Access;
 use host::sys::clock::{monotonic_ns, sleep_until};
 
@@ -136,7 +136,7 @@ impl Round<'_> {
     }
 
     /// What went wrong with the bytes at a place.
-    fn broken(&self, place: Place, why: &io::Error) -> Broken {
+    fn broken(&self, place: Place, why: &io::Error) -> LoadFailure {
         let path = self.files.paths[place.file].display();
         let why = match why.raw_os_error() {
             // A page of a map for which the device gave no bytes.
@@ -162,7 +162,7 @@ pub fn send(
     served: &Served,
     index: usize,
     wait: &dyn Fn() -> bool,
-) -> Result<u64, Broken> {
+) -> Result<u64, LoadFailure> {
     let files = &served.streams[index];
     let round = Round {
         work,
@@ -248,7 +248,7 @@ pub fn receive_checked(
     work: &Work,
     index: usize,
     wait: &dyn Fn() -> bool,
-) -> Result<Option<u64>, Broken> {
+) -> Result<Option<u64>, LoadFailure> {
     if let Some(expected) = &work.expected {
         work.note(vec![checked::of_files(expected.format())]);
         let mut look = expected.look(index);
@@ -274,7 +274,7 @@ fn receive_whole(
     index: usize,
     wait: &dyn Fn() -> bool,
     mut look: impl FnMut(&[u8], u64),
-) -> Result<u64, Broken> {
+) -> Result<u64, LoadFailure> {
     let socket = work.incoming(index);
     let mut tally = Tally::of(work, index);
     let mut buffer = vec![0_u8; work.job.message_bytes];

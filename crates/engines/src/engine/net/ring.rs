@@ -15,11 +15,11 @@ use std::time::Duration;
 use io_uring::{IoUring, cqueue, opcode, squeue, types};
 
 use super::job::SendPath;
-use super::work::{Broken, Count, Work, add, broken, silent};
+use super::work::{Count, Work, add, broken, silent};
 use crate::engine::file::backend::Buffers;
 use crate::engine::file::backend::ring::{Fixed, Wish, setup};
 use crate::engine::load::control::Phase;
-use crate::engine::load::protocol::Failure;
+use crate::engine::load::protocol::{Failure, LoadFailure};
 use host::sys::arena::Arena;
 use host::sys::clock::monotonic_ns;
 
@@ -62,7 +62,7 @@ pub fn wish(entries: usize) -> Wish {
     Wish { depth: entries as u32, poll, nop, timeouts, direct, rw_flags }
 }
 
-fn unsupported(what: &str, instead: &'static str) -> impl Fn(io::Error) -> Broken {
+fn unsupported(what: &str, instead: &'static str) -> impl Fn(io::Error) -> LoadFailure {
     let what = what.to_owned();
     move |why| (Failure::Unsupported, format!("cannot {what}: {why}; {instead}"))
 }
@@ -76,7 +76,7 @@ pub fn send(
     index: usize,
     message: &[u8],
     go: &dyn Fn() -> bool,
-) -> Result<u64, Broken> {
+) -> Result<u64, LoadFailure> {
     let buffers = Buffers::new(1, message.len(), rustix::param::page_size(), true)
         .map_err(|why| (Failure::Failed, why.to_string()))?;
     // SAFETY: nothing is in flight yet, and nothing else has these buffers.
@@ -140,7 +140,7 @@ struct Chain<'a> {
 }
 
 impl Chain<'_> {
-    fn run(&mut self, work: &Work) -> Result<u64, Broken> {
+    fn run(&mut self, work: &Work) -> Result<u64, LoadFailure> {
         let mut bytes = 0;
         while work.shared.phase() != Phase::Stop {
             self.push()?;
@@ -168,7 +168,7 @@ impl Chain<'_> {
         if self.header.is_some() { 1 } else { self.length }
     }
 
-    fn push(&mut self) -> Result<(), Broken> {
+    fn push(&mut self) -> Result<(), LoadFailure> {
         let (from, bytes) = (self.buffers.pointer(0), self.buffers.block() as u32);
         let (socket, flags) = (types::Fd(self.socket), libc::MSG_WAITALL | libc::MSG_NOSIGNAL);
         let sends = self.sends();
@@ -198,7 +198,7 @@ impl Chain<'_> {
     }
 
     /// A send is over; its bytes.
-    fn went(&mut self, entry: &cqueue::Entry) -> Result<u64, Broken> {
+    fn went(&mut self, entry: &cqueue::Entry) -> Result<u64, LoadFailure> {
         if !cqueue::more(entry.flags()) {
             self.owed -= 1;
         }
@@ -262,7 +262,7 @@ pub fn receive(
     index: usize,
     go: &dyn Fn() -> bool,
     mut arrived: impl FnMut(u64),
-) -> Result<u64, Broken> {
+) -> Result<u64, LoadFailure> {
     const NEEDS: &str = "receive by a multishot io_uring (Linux 6.0)";
     const INSTEAD: &str = "receive-path=read needs none";
     let buffers = Buffers::new(usize::from(BUFFERS), BUFFER_BYTES, 4096, true)

@@ -24,10 +24,10 @@ use super::course::{self, Ends, Here};
 use super::half::Half;
 use super::job::{Datagrams, HEADER_BYTES, Job};
 use super::wire::{self, End, Wire};
-use super::work::{self, Broken, Count, Tally, Yield, broken, carry};
+use super::work::{self, Count, Tally, Yield, broken, carry};
 use crate::engine::Error;
 use crate::engine::load::control::{Event, Phase, Shared};
-use crate::engine::load::protocol::{Failure, Message, Prepared};
+use crate::engine::load::protocol::{Failure, LoadFailure, Message, Prepared};
 use crate::engine::load::room;
 use crate::engine::load::talk::{Conducted, Talk};
 use base::value;
@@ -195,13 +195,13 @@ impl Ends for Work {
         &self.shared
     }
 
-    fn send(&self, index: usize) -> Result<Yield, Broken> {
+    fn send(&self, index: usize) -> Result<Yield, LoadFailure> {
         let sent = carry(&self.shared, &self.senders[index], |wait| self.send_all(index, wait));
         self.got[index].over.store(true, Release);
         sent
     }
 
-    fn receive(&self, index: usize) -> Result<Yield, Broken> {
+    fn receive(&self, index: usize) -> Result<Yield, LoadFailure> {
         let got = carry(&self.shared, &self.receivers[index], |wait| self.receive_all(index, wait));
         self.shared.tell(Event::Drained);
         got
@@ -328,7 +328,7 @@ impl Work {
         if self.job.interfaces > 1 { self.job.interfaces } else { 0 }
     }
 
-    fn send_all(&self, index: usize, wait: &dyn Fn() -> bool) -> Result<u64, Broken> {
+    fn send_all(&self, index: usize, wait: &dyn Fn() -> bool) -> Result<u64, LoadFailure> {
         // These timers are what paces: 50 us late by default.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         let (count, socket) = (&self.senders[index], &self.outgoing[index]);
@@ -375,7 +375,7 @@ impl Work {
     }
 
     /// Hands over all messages of a call, however many the kernel takes at once.
-    fn hand_over(&self, outgoing: &mut Outgoing, socket: &UdpSocket) -> Result<(), Broken> {
+    fn hand_over(&self, outgoing: &mut Outgoing, socket: &UdpSocket) -> Result<(), LoadFailure> {
         let mut gone = 0;
         while gone < outgoing.messages() {
             match outgoing.send(socket, gone) {
@@ -387,7 +387,7 @@ impl Work {
         Ok(())
     }
 
-    fn refused(&self, why: io::Error) -> Broken {
+    fn refused(&self, why: io::Error) -> LoadFailure {
         let too_long = matches!(why.raw_os_error(), Some(libc::EMSGSIZE | libc::EINVAL));
         match (too_long, self.datagrams.segmented) {
             (true, true) => (
@@ -403,7 +403,7 @@ impl Work {
         }
     }
 
-    fn receive_all(&self, index: usize, wait: &dyn Fn() -> bool) -> Result<u64, Broken> {
+    fn receive_all(&self, index: usize, wait: &dyn Fn() -> bool) -> Result<u64, LoadFailure> {
         let (socket, got) = (&self.incoming[index], &self.got[index]);
         let due = (self.first[index], Blocks::of(&self.job, index));
         let Datagrams { bytes: each, coalesced, .. } = self.datagrams;
@@ -454,7 +454,7 @@ impl Work {
         received: u64,
         came: bool,
         waiting: &mut Waiting,
-    ) -> Result<bool, Broken> {
+    ) -> Result<bool, LoadFailure> {
         let now_ns = monotonic_ns();
         if waiting.stopped_ns == 0 {
             waiting.stopped_ns = now_ns;
@@ -488,7 +488,7 @@ impl Work {
     }
 
     /// Both ends met, and nothing came.
-    fn nothing(&self, socket: &UdpSocket) -> Broken {
+    fn nothing(&self, socket: &UdpSocket) -> LoadFailure {
         let name = |address: io::Result<std::net::SocketAddr>| {
             address.map_or_else(|why| why.to_string(), |address| address.to_string())
         };
@@ -519,7 +519,7 @@ fn take(
     (first, blocks): (u64, Option<Blocks>),
     account: &mut Account,
     got: &Got,
-) -> Result<u64, Broken> {
+) -> Result<u64, LoadFailure> {
     let came = incoming.came(place);
     let mut bytes = 0;
     for datagram in came.bytes.chunks(came.each.max(1)) {
@@ -548,7 +548,7 @@ fn strange(
     datagram: &[u8],
     (number, blocks): (Option<u64>, Option<Blocks>),
     got: &Got,
-) -> Result<(), Broken> {
+) -> Result<(), LoadFailure> {
     if let (Some(number), Some(blocks)) = (number, blocks)
         && blocks.named(datagram).is_some()
     {

@@ -13,12 +13,9 @@ use super::job::{Job, Wanted};
 use super::served::Served;
 use crate::engine::file::files::push_once;
 use crate::engine::load::control::{Cell as Done, Event, Gate, Shared};
-use crate::engine::load::protocol::Failure;
+use crate::engine::load::protocol::{Failure, LoadFailure};
 use experiment::measurement::Note;
 use host::sys::clock::{ThreadClock, monotonic_ns, thread_cpu_ns};
-
-/// What ended an end early, and the trial with it.
-pub type Broken = (Failure, String);
 
 /// What one thread counts, alone on its cache lines.
 #[derive(Debug, Default)]
@@ -163,7 +160,7 @@ pub struct Yield {
 }
 
 /// What a call that failed comes to.
-pub fn broken(what: &str) -> impl Fn(io::Error) -> Broken + '_ {
+pub fn broken(what: &str) -> impl Fn(io::Error) -> LoadFailure + '_ {
     move |why| (Failure::Failed, format!("cannot {what}: {why}"))
 }
 
@@ -174,8 +171,8 @@ pub fn broken(what: &str) -> impl Fn(io::Error) -> Broken + '_ {
 pub fn carry(
     shared: &Shared,
     count: &Count,
-    run: impl FnOnce(&dyn Fn() -> bool) -> Result<u64, Broken>,
-) -> Result<Yield, Broken> {
+    run: impl FnOnce(&dyn Fn() -> bool) -> Result<u64, LoadFailure>,
+) -> Result<Yield, LoadFailure> {
     if let Some(clock) = ThreadClock::own() {
         let _ = count.clock.set(clock);
     }

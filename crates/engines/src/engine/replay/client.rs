@@ -12,8 +12,8 @@ use super::program::{Program, Step, kind};
 use crate::engine::clients::serve::Trial;
 use crate::engine::clients::source::Source;
 use crate::engine::clients::tally::Tally;
-use crate::engine::clients::{Broken, Client, Turn, Yield, carry, stand_alone};
-use crate::engine::load::protocol::Failure;
+use crate::engine::clients::{Client, Turn, Yield, carry, stand_alone};
+use crate::engine::load::protocol::{Failure, LoadFailure};
 use base::pattern::Data;
 use experiment::measurement::Operation;
 
@@ -34,7 +34,7 @@ pub struct Work {
 ///
 /// # Errors
 /// With the operation that failed, or did not fail as it should.
-pub fn run(trial: &Trial<Work>, index: usize) -> Result<Yield, Broken> {
+pub fn run(trial: &Trial<Work>, index: usize) -> Result<Yield, LoadFailure> {
     stand_alone()?;
     let mut client = Replay::new(trial, index)?;
     carry(&mut client, &trial.terms, &trial.shared, index)
@@ -52,7 +52,7 @@ struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    fn new(trial: &'a Trial<Work>, index: usize) -> Result<Replay<'a>, Broken> {
+    fn new(trial: &'a Trial<Work>, index: usize) -> Result<Replay<'a>, LoadFailure> {
         let work = &trial.work;
         let place = trial.place(index);
         let disk = Disk::new(&place, work.manner)
@@ -139,7 +139,7 @@ impl<'a> Replay<'a> {
 
     /// Closes what the loadfile leaves open, as the next round opens it anew. That is no operation
     /// of the loadfile, and no part of the next one.
-    fn close_all(&mut self, tally: &mut Tally<'_>) -> Result<(), Broken> {
+    fn close_all(&mut self, tally: &mut Tally<'_>) -> Result<(), LoadFailure> {
         for file in self.slots.iter_mut().filter_map(Option::take) {
             close(file).map_err(|why| {
                 let why = std::io::Error::from(why);
@@ -151,7 +151,7 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    fn unmet(&self, step: &Step, outcome: &str) -> Broken {
+    fn unmet(&self, step: &Step, outcome: &str) -> LoadFailure {
         let Line { number, verb, status } = step.line;
         let path = |path: u32| self.names[path as usize].path.to_string_lossy().into_owned();
         let of = match verb {
@@ -176,7 +176,7 @@ impl<'a> Replay<'a> {
 }
 
 impl Client for Replay<'_> {
-    fn step(&mut self, tally: &mut Tally<'_>) -> Result<Turn, Broken> {
+    fn step(&mut self, tally: &mut Tally<'_>) -> Result<Turn, LoadFailure> {
         let step = self.work.program.steps[self.next];
         let outcome = self.perform(&step, tally);
         match step.line.verb {

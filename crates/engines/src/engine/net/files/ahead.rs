@@ -16,7 +16,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 
 use super::ways::{PIPE_BYTES, pump, sendfile_at};
-use super::{Broken, Failure, Place, Round};
+use super::{Failure, LoadFailure, Place, Round};
 use crate::engine::file::files::StreamFiles;
 use crate::engine::net::work::{Count, broken, lock, retried};
 use host::sys::clock::{ThreadClock, thread_cpu_ns};
@@ -164,7 +164,7 @@ impl Pipe {
 ///
 /// # Errors
 /// With what failed.
-pub fn sendfile(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, Broken> {
+pub fn sendfile(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, LoadFailure> {
     let depth = round.work.job.helpers();
     let pipes: io::Result<Vec<Pipe>> = (0..depth).map(|_| Pipe::new()).collect();
     let pipes = pipes.map_err(broken("make a pipe of 1 MiB for a thread that reads ahead"))?;
@@ -200,7 +200,7 @@ pub fn sendfile(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, Broken
     })
 }
 
-fn send(round: Round<'_>, ahead: &Ahead<'_>, wait: &dyn Fn() -> bool) -> Result<u64, Broken> {
+fn send(round: Round<'_>, ahead: &Ahead<'_>, wait: &dyn Fn() -> bool) -> Result<u64, LoadFailure> {
     if !wait() {
         return Ok(0);
     }

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use io_uring::{IoUring, cqueue, opcode, types};
 
-use super::{Broken, Failure, Place, Round, cut};
+use super::{Failure, LoadFailure, Place, Round, cut};
 use crate::engine::file::backend::Buffers;
 use crate::engine::file::backend::ring::{Fixed, setup};
 use crate::engine::net::job::SendPath;
@@ -40,7 +40,7 @@ struct Slot {
 ///
 /// # Errors
 /// With what failed.
-pub fn send(round: Round<'_>, go: &dyn Fn() -> bool) -> Result<u64, Broken> {
+pub fn send(round: Round<'_>, go: &dyn Fn() -> bool) -> Result<u64, LoadFailure> {
     let served = round.served;
     let (depth, block) = (round.work.job.depth, served.job.block_bytes as usize);
     let align = served.memory_align as usize;
@@ -94,7 +94,7 @@ struct Ring<'a> {
 }
 
 impl Ring<'_> {
-    fn run(&mut self) -> Result<(), Broken> {
+    fn run(&mut self) -> Result<(), LoadFailure> {
         loop {
             let over = self.round.over();
             if !over && !self.ended {
@@ -114,7 +114,7 @@ impl Ring<'_> {
         }
     }
 
-    fn push(&mut self, entry: &io_uring::squeue::Entry) -> Result<(), Broken> {
+    fn push(&mut self, entry: &io_uring::squeue::Entry) -> Result<(), LoadFailure> {
         // SAFETY: the buffer that the entry names is the slot's own until its completion, and its
         // notification where one follows, have been reaped; file and socket outlive the ring. When
         // that cannot be waited for the buffers are never freed (`send`).
@@ -125,7 +125,7 @@ impl Ring<'_> {
     }
 
     /// Reads into every buffer that is free, in turn.
-    fn read_ahead(&mut self) -> Result<(), Broken> {
+    fn read_ahead(&mut self) -> Result<(), LoadFailure> {
         loop {
             let number = self.next_read;
             let slot = self.slots[number];
@@ -156,7 +156,7 @@ impl Ring<'_> {
     }
 
     /// Sends what is next, when it has come and nothing else is being sent.
-    fn send_next(&mut self) -> Result<(), Broken> {
+    fn send_next(&mut self) -> Result<(), LoadFailure> {
         let number = self.next_send;
         if self.sending || !self.slots[number].full {
             return Ok(());
@@ -183,7 +183,7 @@ impl Ring<'_> {
         self.push(&entry.user_data(OF_SEND | number as u64))
     }
 
-    fn reap(&mut self) -> Result<(), Broken> {
+    fn reap(&mut self) -> Result<(), LoadFailure> {
         loop {
             let next = self.ring.completion().next();
             let Some(entry) = next else { return Ok(()) };
@@ -197,7 +197,7 @@ impl Ring<'_> {
     }
 
     /// A read is over.
-    fn came(&mut self, number: usize, result: i32) -> Result<(), Broken> {
+    fn came(&mut self, number: usize, result: i32) -> Result<(), LoadFailure> {
         self.in_flight -= 1;
         let slot = &mut self.slots[number];
         slot.reading = false;
@@ -213,7 +213,7 @@ impl Ring<'_> {
     }
 
     /// A send is over; `more` when a notification follows.
-    fn went(&mut self, number: usize, result: i32, more: bool) -> Result<(), Broken> {
+    fn went(&mut self, number: usize, result: i32, more: bool) -> Result<(), LoadFailure> {
         self.sending = false;
         let slot = &mut self.slots[number];
         match more {

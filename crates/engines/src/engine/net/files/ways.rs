@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice as spliced};
 
-use super::{Broken, Failure, Place, Round, cut};
+use super::{Failure, LoadFailure, Place, Round, cut};
 use crate::engine::file::backend::Buffers;
 use crate::engine::file::backend::mapped::Mapped;
 use crate::engine::net::work::{broken, retried};
@@ -22,7 +22,7 @@ pub fn pump(
     mut round: Round<'_>,
     mut step: impl FnMut(&Round<'_>, usize) -> io::Result<usize>,
     mut let_go: impl FnMut(),
-) -> Result<u64, Broken> {
+) -> Result<u64, LoadFailure> {
     while !round.over() {
         let sent = match step(&round, round.left_of_block()) {
             Ok(0) => Err(cut()),
@@ -37,7 +37,7 @@ pub fn pump(
 }
 
 /// read(2) into a buffer and write(2) from it, a block at a time.
-pub fn read_and_write(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, Broken> {
+pub fn read_and_write(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, LoadFailure> {
     let (block, align) = (round.served.job.block_bytes as usize, round.served.memory_align);
     let buffers = Buffers::new(1, block, align as usize, round.served.job.huge_pages)
         .map_err(|why| (Failure::Failed, why.to_string()))?;
@@ -71,7 +71,7 @@ pub fn read_and_write(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, 
 }
 
 /// sendfile(2), a block at a time.
-pub fn sendfile(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, Broken> {
+pub fn sendfile(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, LoadFailure> {
     if !wait() {
         return Ok(0);
     }
@@ -91,7 +91,7 @@ pub fn sendfile_at(round: &Round<'_>, length: usize) -> io::Result<usize> {
 }
 
 /// splice(2) from the file into a pipe, and from that to the socket.
-pub fn splice(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, Broken> {
+pub fn splice(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, LoadFailure> {
     let pipe = || -> io::Result<_> {
         let (out, into) = pipe_with(PipeFlags::CLOEXEC)?;
         let bytes = fcntl_setpipe_size(&into, PIPE_BYTES)?;
@@ -124,7 +124,7 @@ pub fn splice(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, Broken> 
 }
 
 /// write(2) from a map of the file.
-pub fn mapped(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, Broken> {
+pub fn mapped(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, LoadFailure> {
     let maps = Mapped::new(&round.files.files, (0, round.file_bytes), false, false)
         .map_err(broken("map a file"))?;
     if !wait() {

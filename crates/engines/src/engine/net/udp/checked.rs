@@ -7,10 +7,9 @@
 //! is computed anew by cards, tunnels and proxies. What is wrong here was wrong to whoever reads
 //! the socket.
 
-use crate::engine::load::protocol::Failure;
+use crate::engine::load::protocol::{Failure, LoadFailure};
 use crate::engine::net::checked::ON_ARRIVAL;
 use crate::engine::net::job::{HEADER_BYTES, Job};
-use crate::engine::net::work::Broken;
 use base::pattern::block::{Format, Identity, NAME};
 use base::pattern::judge::{Evidence, Kind, judge};
 use experiment::measurement::Note;
@@ -54,7 +53,7 @@ impl Blocks {
 
     /// What is to be said of one that is not as it was sent.
     #[cold]
-    pub fn differs(&self, datagram: &[u8], number: u64) -> Broken {
+    pub fn differs(&self, datagram: &[u8], number: u64) -> LoadFailure {
         let (header, found) = datagram.split_at_checked(HEADER_BYTES).unwrap_or_default();
         let right = |number| self.format.is_right(found, &self.due(number));
         let whole = self.named(datagram).filter(|number| right(*number));

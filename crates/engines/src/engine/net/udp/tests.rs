@@ -175,7 +175,7 @@ impl Sent {
         datagram: &[u8],
         account: &mut Account,
         got: &Got,
-    ) -> Result<u64, super::Broken> {
+    ) -> Result<u64, super::LoadFailure> {
         self.sockets[0].send(datagram).unwrap();
         assert_eq!(self.incoming.receive(&self.sockets[1]).unwrap(), 1);
         take(&self.incoming, 0, (FIRST, Some(self.blocks)), account, got)
