@@ -118,7 +118,7 @@ pub enum Error {
 
 /// In the order of the reference.
 pub const ENGINES: &[&dyn Engine] = &[
-    &file::File,
+    &file::FileEngine,
     &integrity::Integrity,
     &flush::Flush,
     &tree::Tree,

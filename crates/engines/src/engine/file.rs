@@ -26,9 +26,9 @@ pub use serve::{worker, written};
 pub use supervise::first_generation;
 
 /// The engine `file`.
-pub struct File;
+pub struct FileEngine;
 
-impl Engine for File {
+impl Engine for FileEngine {
     fn kind(&self) -> &'static EngineKind {
         &engines::FILE
     }

@@ -83,7 +83,7 @@ impl Engine for NetFile {
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
         asked::job(settings, 0).map_err(refused)?;
-        file::File.check(settings)
+        file::FileEngine.check(settings)
     }
 
     fn worker(&self) -> Option<Serve> {

@@ -9,13 +9,13 @@ mod shuffle;
 mod walk;
 mod zipf;
 
-pub use any::Any;
+pub use any::AnyAddressGenerator;
 pub use shuffle::Shuffle;
-pub use walk::Walk;
+pub use walk::StrideWalk;
 pub use zipf::Zipf;
 
 /// Yields blocks for ever.
-pub trait Address: Clone {
+pub trait AddressGenerator: Clone {
     /// The next block, below the number of blocks. No allocation, no system call.
     fn next(&mut self) -> u64;
 }

@@ -19,7 +19,7 @@ pub mod sync;
 
 /// What to do with a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum IoKind {
     /// Fill it from the file.
     Read,
     /// Write it to the file.
@@ -41,7 +41,7 @@ pub struct Completion {
 
 /// What was found of bytes where they lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Seen {
+pub enum InPlaceVerdict {
     /// Nobody looked there.
     #[default]
     Nothing,
@@ -61,7 +61,7 @@ pub trait Backend {
     fn whole(&self) -> i32;
 
     /// Queues one I/O; it may be done at once. There is room for as many as there are slots.
-    fn push(&mut self, kind: Kind, slot: u32, file: u32, offset: u64);
+    fn push(&mut self, kind: IoKind, slot: u32, file: u32, offset: u64);
 
     /// Reads as [`Backend::push`] does, or has `right` look at the bytes where they lie; when they
     /// are, nothing is put into the buffer of `slot`. What it finds wrong is put there, to be
@@ -73,9 +73,9 @@ pub trait Backend {
         file: u32,
         offset: u64,
         _right: impl FnOnce(&[u8]) -> bool,
-    ) -> Seen {
-        self.push(Kind::Read, slot, file, offset);
-        Seen::Nothing
+    ) -> InPlaceVerdict {
+        self.push(IoKind::Read, slot, file, offset);
+        InPlaceVerdict::Nothing
     }
 
     /// Hands over what is queued and waits for `want` completions, or until the monotonic clock

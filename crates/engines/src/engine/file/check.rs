@@ -1,8 +1,8 @@
 //! Whether what was read is what was written: not asked, or by blocks that name themselves.
 //!
-//! The loop of a stream is compiled for [`Off`] and for [`Blocks`] apart, so that a trial that does
-//! not check has no instruction of it. What is wrong, short or unreadable goes to [`wrong`], off
-//! the path of reads that come back right.
+//! The loop of a stream is compiled for [`NoCheck`] and for [`BlockCheck`] apart, so that a trial
+//! that does not check has no instruction of it. What is wrong, short or unreadable goes to
+//! [`wrong`], off the path of reads that come back right.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -64,9 +64,9 @@ pub const UNSTEADY: &str = "unsteady";
 
 /// Nothing is checked.
 #[derive(Clone, Copy, Debug)]
-pub struct Off;
+pub struct NoCheck;
 
-impl Check for Off {
+impl Check for NoCheck {
     const ON: bool = false;
 
     fn found(self) -> Option<Integrity> {
@@ -76,7 +76,7 @@ impl Check for Off {
 
 /// What is known of a trial's files where their blocks are checked.
 #[derive(Clone, Copy)]
-pub struct Ground<'a> {
+pub struct CheckContext<'a> {
     /// Phase and release of the trial.
     pub shared: &'a Shared,
     /// The files of each stream,
@@ -94,10 +94,10 @@ pub struct Ground<'a> {
 }
 
 /// Blocks that name themselves.
-pub struct Blocks<'a> {
+pub struct BlockCheck<'a> {
     format: Format,
     written: &'a [Written],
-    ground: Ground<'a>,
+    ground: CheckContext<'a>,
     index: usize,
     checked_bytes: u64,
     /// When something was looked at closely for the first time after the stop.
@@ -105,11 +105,11 @@ pub struct Blocks<'a> {
     ledger: Ledger,
 }
 
-impl<'a> Blocks<'a> {
+impl<'a> BlockCheck<'a> {
     /// Of the files of stream `index`.
-    pub fn new(ground: Ground<'a>, format: Format, index: usize) -> Blocks<'a> {
+    pub fn new(ground: CheckContext<'a>, format: Format, index: usize) -> BlockCheck<'a> {
         let kept = ground.kept.clone();
-        Blocks {
+        BlockCheck {
             format,
             written: &ground.written[index],
             ground,
@@ -145,7 +145,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-impl Check for Blocks<'_> {
+impl Check for BlockCheck<'_> {
     const ON: bool = true;
 
     #[inline]

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FallocateFlags, OFlags, fallocate, ftruncate};
 use rustix::io::Errno;
 
-use super::job::{Direction, IoEngine, Job, Order};
+use super::job::{AccessOrder, Direction, FileJob, IoEngine};
 use super::protocol::Prepared;
 use crate::engine::Error;
 use base::value::{self, Value};
@@ -67,7 +67,7 @@ impl StreamFiles {
 
 /// The files of all streams, ready.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenedFiles {
     /// One a stream.
     pub streams: Vec<StreamFiles>,
     /// What the parent is told.
@@ -81,8 +81,8 @@ pub struct Opened {
 /// # Errors
 /// `Unsupported` where direct I/O is refused or cannot do the block size, and where RWF_DONTCACHE
 /// is not known; `Failed` with the path and the kernel's words for the rest.
-pub fn open(job: &Job, names: &[Vec<PathBuf>]) -> Result<Opened, Error> {
-    let mut opened = Opened {
+pub fn open(job: &FileJob, names: &[Vec<PathBuf>]) -> Result<OpenedFiles, Error> {
+    let mut opened = OpenedFiles {
         streams: Vec::with_capacity(names.len()),
         prepared: Prepared::default(),
         memory_align: 512,
@@ -119,12 +119,12 @@ pub fn open(job: &Job, names: &[Vec<PathBuf>]) -> Result<Opened, Error> {
     Ok(opened)
 }
 
-fn open_one(job: &Job, path: &Path) -> Result<File, Error> {
+fn open_one(job: &FileJob, path: &Path) -> Result<File, Error> {
     if job.direction.writes() && block::number_of(path).is_some() {
         let what = format!("{} is a block device, which is only read", path.display());
         return Err(Error::Unsupported(what));
     }
-    let anew = job.order == Order::Forward;
+    let anew = job.order == AccessOrder::Forward;
     let mut flags = match (job.direction, job.overwrite) {
         (Direction::Write, false) if anew => OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC,
         (Direction::Write, false) => OFlags::RDWR | OFlags::CREATE,
@@ -150,7 +150,12 @@ fn open_one(job: &Job, path: &Path) -> Result<File, Error> {
 }
 
 /// Checks one file, gives it its space, and tells its size in bytes.
-fn prepare(job: &Job, path: &Path, file: &File, opened: &mut Opened) -> Result<u64, Error> {
+fn prepare(
+    job: &FileJob,
+    path: &Path,
+    file: &File,
+    opened: &mut OpenedFiles,
+) -> Result<u64, Error> {
     let failed = |what: &str, why: &dyn std::fmt::Display| {
         Error::Failed(format!("cannot {what} {}: {why}", path.display()))
     };
@@ -162,7 +167,8 @@ fn prepare(job: &Job, path: &Path, file: &File, opened: &mut Opened) -> Result<u
     }
     let mut bytes = file.metadata().map_err(|why| failed("stat", &why))?.len();
     if job.direction == Direction::Write {
-        let extends = !job.direct && job.order == Order::Forward && job.engine != IoEngine::Mmap;
+        let extends =
+            !job.direct && job.order == AccessOrder::Forward && job.engine != IoEngine::Mmap;
         let appends = extends || job.fresh || job.overwrite;
         if job.overwrite && bytes < job.file_bytes {
             let what =
@@ -194,7 +200,7 @@ fn prepare(job: &Job, path: &Path, file: &File, opened: &mut Opened) -> Result<u
     Ok(bytes)
 }
 
-fn note_tail(job: &Job, bytes: u64, notes: &mut Vec<Note>) {
+fn note_tail(job: &FileJob, bytes: u64, notes: &mut Vec<Note>) {
     if !bytes.is_multiple_of(job.block_bytes) {
         push_once(notes, "tail-left-out", || {
             format!(
@@ -205,7 +211,7 @@ fn note_tail(job: &Job, bytes: u64, notes: &mut Vec<Note>) {
     }
 }
 
-fn check_alignment(job: &Job, path: &Path, file: &File) -> Result<u64, Error> {
+fn check_alignment(job: &FileJob, path: &Path, file: &File) -> Result<u64, Error> {
     match alignment(file) {
         Direct::Unknown => Ok(4096),
         Direct::Never => Err(Error::Unsupported(format!(
@@ -243,7 +249,7 @@ fn check_dontcache(path: &Path, file: &File) -> Result<(), Error> {
     })
 }
 
-fn allocate(job: &Job, path: &Path, file: &File, notes: &mut Vec<Note>) -> Result<(), Error> {
+fn allocate(job: &FileJob, path: &Path, file: &File, notes: &mut Vec<Note>) -> Result<(), Error> {
     let failed = |why: Errno| {
         Error::Failed(format!(
             "cannot allocate {} for {}: {}",
@@ -286,7 +292,7 @@ fn note_holes(path: &Path, file: &File, bytes: u64, notes: &mut Vec<Note>) {
 }
 
 /// Drops or warms all files and counts what is resident.
-fn settle(job: &Job, opened: &mut Opened) -> Result<(), Error> {
+fn settle(job: &FileJob, opened: &mut OpenedFiles) -> Result<(), Error> {
     // What a device has in memory besides is not met by direct reads (block/fops.c), and may be the
     // metadata of a file system that is mounted on it: it stays.
     let aside = |stream: &&StreamFiles| job.direct && stream.is_device;

@@ -24,7 +24,7 @@ pub use crate::engine::load::cpus::{Pinning, pin};
 
 /// In which order blocks come.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Order {
+pub enum AccessOrder {
     /// One after the other.
     Forward,
     /// From the end to the start.
@@ -83,7 +83,7 @@ pub enum IoEngine {
 
 /// When writes are made durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fsync {
+pub enum FsyncPolicy {
     /// Not at all.
     Never,
     /// Once, by each stream, when the load is over.
@@ -124,9 +124,9 @@ impl AtWrap {
 
 /// One trial's load.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct FileJob {
     /// In which order.
-    pub order: Order,
+    pub order: AccessOrder,
     /// Which way.
     pub direction: Direction,
     /// Bytes of one I/O.
@@ -158,7 +158,7 @@ pub struct Job {
     /// Blocks are read once more.
     pub second_pass: bool,
     /// Durability.
-    pub fsync: Fsync,
+    pub fsync: FsyncPolicy,
     /// Of what is made durable, data alone, and what reading them takes.
     pub datasync: bool,
     /// The window opens so long after the release, ns.
@@ -210,7 +210,7 @@ pub fn check(settings: &Settings) -> Result<(), Error> {
         bench: super::protocol::Bench::default(),
         written: Vec::new(),
     };
-    let (job, _) = Job::new(&spec)?;
+    let (job, _) = FileJob::new(&spec)?;
     job.pinning.cpus()?;
     if job.file_bytes < 4096 || !job.file_bytes.is_multiple_of(512) {
         return Err(Error::Unsupported(format!(
@@ -230,12 +230,12 @@ pub fn check(settings: &Settings) -> Result<(), Error> {
     limits::check(&job, &host::sys::Host::live(), settings.get(knob::FILES))
 }
 
-impl Job {
+impl FileJob {
     /// Reads the settings of `spec`; also what must be noted about them.
     ///
     /// # Errors
     /// `Unsupported` for what no machine or this machine cannot do.
-    pub fn new(spec: &LoadSpec) -> Result<(Job, Vec<Note>), Error> {
+    pub fn new(spec: &LoadSpec) -> Result<(FileJob, Vec<Note>), Error> {
         let mut settings = Settings::defaults("file");
         for (name, value) in Settings::from_json("file", &spec.settings).iter() {
             if settings.named(name).is_some() {
@@ -243,7 +243,7 @@ impl Job {
             }
         }
         let (order, direction) = access(&settings);
-        let mut job = Job {
+        let mut job = FileJob {
             order,
             direction,
             block_bytes: settings.get(knob::BLOCK_SIZE),
@@ -335,9 +335,11 @@ impl Job {
         let buffered = !self.direct;
         // Around the page cache there is nothing to write out but what the device and the file
         // system keep: part of a round only where rounds are what is timed.
-        let asked = self.fsync == Fsync::End && matches!(self.stop, Stop::Interval(_));
+        let asked = self.fsync == FsyncPolicy::End && matches!(self.stop, Stop::Interval(_));
         AtWrap {
-            flush: self.direction.writes() && self.fsync != Fsync::Every && (buffered || asked),
+            flush: self.direction.writes()
+                && self.fsync != FsyncPolicy::Every
+                && (buffered || asked),
             forget: buffered && self.cold && (self.direction.reads() || whole_pages),
             // What a FILE has in its buffer is read again without asking the kernel.
             reopen: self.close_in_time || self.engine.is_stdio(),
@@ -434,11 +436,11 @@ fn io_engine(word: &str) -> IoEngine {
     }
 }
 
-fn fsync(word: &str) -> Fsync {
+fn fsync(word: &str) -> FsyncPolicy {
     match word {
-        "never" => Fsync::Never,
-        "every" => Fsync::Every,
-        _ => Fsync::End,
+        "never" => FsyncPolicy::Never,
+        "every" => FsyncPolicy::Every,
+        _ => FsyncPolicy::End,
     }
 }
 
@@ -457,24 +459,24 @@ pub fn format(settings: &Settings) -> Option<Format> {
     Some(Format { block_bytes: settings.get(knob::VERIFY_BLOCK) as usize, checksum })
 }
 
-fn access(settings: &Settings) -> (Order, Direction) {
+fn access(settings: &Settings) -> (AccessOrder, Direction) {
     let random = match settings.get(knob::RANDOM_DISTRIBUTION) {
-        "zipf" => Order::Zipf(settings.get(knob::ZIPF_THETA)),
-        _ => Order::Uniform,
+        "zipf" => AccessOrder::Zipf(settings.get(knob::ZIPF_THETA)),
+        _ => AccessOrder::Uniform,
     };
     let update = || Direction::Update(settings.get(knob::UPDATE_EVERY).max(1));
     match settings.get(knob::ACCESS) {
-        Some(Access::Read) | None => (Order::Forward, Direction::Read),
-        Some(Access::Write | Access::Rewrite) => (Order::Forward, Direction::Write),
-        Some(Access::RecordRewrite) => (Order::Same, Direction::Write),
+        Some(Access::Read) | None => (AccessOrder::Forward, Direction::Read),
+        Some(Access::Write | Access::Rewrite) => (AccessOrder::Forward, Direction::Write),
+        Some(Access::RecordRewrite) => (AccessOrder::Same, Direction::Write),
         Some(Access::RandomRead) => (random, Direction::Read),
         Some(Access::RandomWrite) => (random, Direction::Write),
         Some(Access::RandomMix) => (random, Direction::Mix(settings.get(knob::READ_SHARE))),
-        Some(Access::Update) => (Order::Forward, update()),
+        Some(Access::Update) => (AccessOrder::Forward, update()),
         Some(Access::RandomUpdate) => (random, update()),
-        Some(Access::ReadBackward) => (Order::Backward, Direction::Read),
+        Some(Access::ReadBackward) => (AccessOrder::Backward, Direction::Read),
         Some(Access::ReadStrided) => {
-            (Order::Strided(settings.get(knob::STRIDE_BLOCKS)), Direction::Read)
+            (AccessOrder::Strided(settings.get(knob::STRIDE_BLOCKS)), Direction::Read)
         }
     }
 }
@@ -485,8 +487,8 @@ mod tests {
     use serde_json::json;
 
     /// The job of one stream with these settings.
-    pub fn job(settings: serde_json::Value) -> Result<(Job, Vec<Note>), Error> {
-        Job::new(&LoadSpec {
+    pub fn job(settings: serde_json::Value) -> Result<(FileJob, Vec<Note>), Error> {
+        FileJob::new(&LoadSpec {
             settings,
             seed: 1,
             campaign: 2,
@@ -505,11 +507,11 @@ mod tests {
         }))
         .unwrap();
         assert_eq!(job.direction, Direction::Mix(0.25));
-        assert_eq!(job.order, Order::Zipf(0.5));
+        assert_eq!(job.order, AccessOrder::Zipf(0.5));
         assert_eq!(job.pass_ops(1000), Some(16));
         assert_eq!(job.data, Data::Compressible(0.25));
         assert!(job.direct && job.sustained && notes.is_empty());
-        assert_eq!(job.fsync, Fsync::End);
+        assert_eq!(job.fsync, FsyncPolicy::End);
     }
 
     #[test]

@@ -11,8 +11,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use hdrhistogram::Histogram;
 
-use super::address::{Address, Draws};
-use super::backend::{Backend, Buffers, Completion, Kind, Seen};
+use super::address::{AddressGenerator, Draws};
+use super::backend::{Backend, Buffers, Completion, InPlaceVerdict, IoKind};
 use super::check::Check;
 use super::control::{Cell, Phase, Shared, amount};
 use super::files::StreamFiles;
@@ -30,13 +30,13 @@ mod slots;
 mod update;
 mod wrap;
 
-pub use fault::Fault;
-use slots::{Next, Slot, Slots};
+pub use fault::IoFault;
+use slots::{IoSlot, IoSlots, SlotFollowUp};
 pub use wrap::{Wraps, forget};
 
 /// What a lane needs to know of its trial and stream.
 #[derive(Clone, Debug)]
-pub struct Terms {
+pub struct LaneSettings {
     /// Number of the stream.
     pub stream: u32,
     /// Bytes of one I/O.
@@ -60,7 +60,7 @@ pub struct Terms {
     /// Every write is followed by an fsync, as part of it.
     pub sync_every: bool,
     /// How.
-    pub sync: Kind,
+    pub sync: IoKind,
     /// What is done when a round is over.
     pub at_wrap: AtWrap,
     /// That is left out of the time, but for what is asked to count.
@@ -83,7 +83,7 @@ pub struct Terms {
     pub seed: u64,
 }
 
-impl Terms {
+impl LaneSettings {
     /// Blocks of all files: the operations of one round.
     fn blocks(&self) -> u64 {
         self.blocks_per_file * u64::from(self.files)
@@ -92,7 +92,7 @@ impl Terms {
 
 /// What one stream did, times on the monotonic clock.
 #[derive(Clone, Debug, Default)]
-pub struct Done {
+pub struct FileLaneResult {
     /// The first operation was submitted.
     pub started_ns: u64,
     /// The timed pass was over.
@@ -112,17 +112,17 @@ pub struct Done {
 }
 
 /// One stream.
-pub struct Lane<'a, B, G, C> {
+pub struct FileLane<'a, B, G, C> {
     backend: B,
     address: G,
     check: C,
     /// What has come and is not checked yet: its buffer, and its result.
     unchecked: Vec<Completion>,
-    terms: &'a Terms,
+    terms: &'a LaneSettings,
     shared: &'a Shared,
     cell: &'a Cell,
     buffers: Arc<Buffers>,
-    slots: Slots,
+    slots: IoSlots,
     done: Box<[Completion]>,
     draws: Draws,
     /// Operations with a number from here on are not timed.
@@ -133,7 +133,7 @@ pub struct Lane<'a, B, G, C> {
     in_flight: u32,
     /// Some operation has come back.
     begun: bool,
-    counts: Counts,
+    counts: LaneCounts,
     reads: Tally<'a>,
     writes: Tally<'a>,
     /// Reading and, where that is due, writing back, as one.
@@ -146,24 +146,24 @@ pub struct Lane<'a, B, G, C> {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Counts {
+struct LaneCounts {
     reads: u64,
     writes: u64,
     timed_reads: u64,
     timed_writes: u64,
 }
 
-impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
+impl<'a, B: Backend, G: AddressGenerator, C: Check> FileLane<'a, B, G, C> {
     /// A lane that is ready to run; writers' buffers are filled.
     pub fn new(
         (backend, address, check): (B, G, C),
-        terms: &'a Terms,
+        terms: &'a LaneSettings,
         shared: &'a Shared,
         buffers: Arc<Buffers>,
         files: &'a StreamFiles,
-    ) -> Lane<'a, B, G, C> {
+    ) -> FileLane<'a, B, G, C> {
         let count = buffers.count();
-        Lane {
+        FileLane {
             unchecked: Vec::with_capacity(if C::ON { terms.depth as usize } else { 0 }),
             backend,
             address,
@@ -172,7 +172,7 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
             shared,
             cell: &shared.cells[terms.stream as usize],
             buffers,
-            slots: Slots::new(count),
+            slots: IoSlots::new(count),
             done: vec![Completion::default(); terms.depth as usize].into(),
             draws: Draws::new(terms.seed ^ 0xD1CE),
             limit: u64::MAX,
@@ -182,7 +182,7 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
             left_in_round: terms.blocks(),
             in_flight: 0,
             begun: false,
-            counts: Counts::default(),
+            counts: LaneCounts::default(),
             reads: Tally::default(),
             writes: Tally::default(),
             updates: Tally::default(),
@@ -215,8 +215,8 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
     /// The first I/O that fails or falls short.
     pub fn run<const READS: bool, const WRITES: bool, const LATENCY: bool>(
         &mut self,
-    ) -> Result<Done, Fault> {
-        let mut done = Done { started_ns: monotonic_ns(), ..Done::default() };
+    ) -> Result<FileLaneResult, IoFault> {
+        let mut done = FileLaneResult { started_ns: monotonic_ns(), ..FileLaneResult::default() };
         self.limit = self.first_limit();
         let mut now = done.started_ns;
         self.fill_up::<READS, WRITES, LATENCY>(now)?;
@@ -237,15 +237,15 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
     /// the second pass.
     ///
     /// # Errors
-    /// As [`Lane::run`].
-    pub fn again(&mut self, address: G, operations: u64) -> Result<Done, Fault> {
+    /// As [`FileLane::run`].
+    pub fn again(&mut self, address: G, operations: u64) -> Result<FileLaneResult, IoFault> {
         self.address = address;
-        self.counts = Counts::default();
+        self.counts = LaneCounts::default();
         self.issued = 0;
         self.left_in_round = u64::MAX;
         self.limit = operations;
         let started_ns = monotonic_ns();
-        let done = Done { started_ns, ..Done::default() };
+        let done = FileLaneResult { started_ns, ..FileLaneResult::default() };
         let mut now = started_ns;
         loop {
             while self.in_flight < self.terms.depth && self.issued < self.limit {
@@ -302,7 +302,7 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
     fn fill_up<const READS: bool, const WRITES: bool, const LATENCY: bool>(
         &mut self,
         mut now: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), IoFault> {
         let (room, batch) = (self.terms.depth - self.in_flight, self.terms.batch);
         let mut left = if batch > 1 && room >= 2 * batch { batch } else { room };
         while left > 0 && self.may_issue() {
@@ -354,14 +354,14 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
             }
         }
         let back = updates && self.issued.is_multiple_of(self.terms.update_every);
-        let next = if back { Next::WriteBack } else { Next::Nothing };
-        let (number, seen) = (self.issued, Seen::Nothing);
+        let next = if back { SlotFollowUp::WriteBack } else { SlotFollowUp::Nothing };
+        let (number, seen) = (self.issued, InPlaceVerdict::Nothing);
         *self.slots.at(slot) =
-            Slot { begun_ns, first_ns: begun_ns, number, offset, file, reads, next, seen };
+            IoSlot { begun_ns, first_ns: begun_ns, number, offset, file, reads, next, seen };
         if C::ON && READS && !WRITES {
             self.push_seen(slot, file, offset);
         } else {
-            self.backend.push(if reads { Kind::Read } else { Kind::Write }, slot, file, offset);
+            self.backend.push(if reads { IoKind::Read } else { IoKind::Write }, slot, file, offset);
         }
         self.issued += 1;
         self.in_flight += 1;
@@ -396,7 +396,7 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
         &mut self,
         want: u32,
         until_ns: Option<u64>,
-    ) -> Result<(u64, Phase), Fault> {
+    ) -> Result<(u64, Phase), IoFault> {
         if C::ON {
             self.check_meanwhile()?;
         }
@@ -415,29 +415,29 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
         came: usize,
         mut now: u64,
         in_window: bool,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), IoFault> {
         let whole = self.backend.whole();
         let before = self.counts.reads + self.counts.writes;
         for index in 0..came {
             let Completion { slot, result } = self.done[index];
             let io = *self.slots.at(slot);
-            if WRITES && io.next == Next::Synced {
+            if WRITES && io.next == SlotFollowUp::Synced {
                 if result < 0 {
-                    return Err(Fault::of(&io, Kind::Sync, result, whole));
+                    return Err(IoFault::from_result(&io, IoKind::Sync, result, whole));
                 }
             } else {
                 if result != whole
                     && !(C::ON && READS && !WRITES && self.check.goes_on(result, whole))
                 {
-                    self.rest(slot, if io.reads { Kind::Read } else { Kind::Write }, result)?;
+                    self.rest(slot, if io.reads { IoKind::Read } else { IoKind::Write }, result)?;
                     now = monotonic_ns();
                 }
-                if READS && WRITES && io.next == Next::WriteBack {
+                if READS && WRITES && io.next == SlotFollowUp::WriteBack {
                     self.write_back(slot, now, LATENCY && in_window);
                     continue;
                 }
                 if WRITES && self.terms.sync_every && !io.reads {
-                    self.slots.at(slot).next = Next::Synced;
+                    self.slots.at(slot).next = SlotFollowUp::Synced;
                     self.backend.push(self.terms.sync, slot, io.file, io.offset);
                     continue;
                 }
@@ -478,7 +478,7 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
 
     /// Lets the others know what is done; the first operation and the end of the pass are events.
     #[inline(always)]
-    fn tell<const READS: bool, const WRITES: bool>(&mut self, now: u64, done: &mut Done) {
+    fn tell<const READS: bool, const WRITES: bool>(&mut self, now: u64, done: &mut FileLaneResult) {
         self.publish::<READS, WRITES>(now);
         if !self.begun && self.counts.reads + self.counts.writes > 0 {
             self.begun = true;
@@ -514,7 +514,7 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
 
     /// Ends the timed pass when its last operation is complete.
     #[inline]
-    fn watch_pass(&mut self, now: u64, done: &mut Done) {
+    fn watch_pass(&mut self, now: u64, done: &mut FileLaneResult) {
         let Some(operations) = self.terms.pass_ops else { return };
         if self.limit == u64::MAX
             && self.issued >= operations
@@ -536,8 +536,8 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
     fn drain<const READS: bool, const WRITES: bool>(
         &mut self,
         mut now: u64,
-        mut done: Done,
-    ) -> Result<Done, Fault> {
+        mut done: FileLaneResult,
+    ) -> Result<FileLaneResult, IoFault> {
         while self.in_flight > 0 {
             (now, _) = self.step::<READS, WRITES, false>(self.in_flight, None)?;
         }

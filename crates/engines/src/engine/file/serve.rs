@@ -9,9 +9,9 @@ use std::thread::JoinHandle;
 
 use super::control::{Event, Gate, Shared};
 use super::files;
-use super::job::{Direction, Fsync, IoEngine, Job, limits};
+use super::job::{Direction, FileJob, FsyncPolicy, IoEngine, limits};
 use super::protocol::{LoadSpec, Message, Prepared};
-use super::stream::{Trial, Yield, run};
+use super::stream::{FileStreamResult, FileTrial, run};
 use crate::engine::load::talk::{self, Conducted, Stopped, Talk};
 use crate::engine::load::watch::{self, Rules};
 use crate::engine::{Error, Written};
@@ -31,9 +31,9 @@ pub fn worker() -> talk::Told {
 }
 
 /// A trial whose threads stand at the gate.
-struct Ready {
-    trial: Arc<Trial>,
-    threads: Vec<JoinHandle<Option<Yield>>>,
+struct ReadyFileTrial {
+    trial: Arc<FileTrial>,
+    threads: Vec<JoinHandle<Option<FileStreamResult>>>,
     prepared: Prepared,
 }
 
@@ -54,7 +54,7 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
         false => second::pass(&ready, &mut watched, talk)?,
     };
     shared.open_gate(Gate::Quit);
-    let yields: Option<Vec<Yield>> =
+    let yields: Option<Vec<FileStreamResult>> =
         ready.threads.into_iter().map(|thread| thread.join().ok().flatten()).collect();
     if let Some((kind, what)) = shared.marks().failure {
         return Err(kind.error(what).into());
@@ -66,8 +66,12 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
 }
 
 /// Opens files, starts threads and waits until all of them are ready.
-fn prepare(spec: &LoadSpec, sender: Sender<Event>, talk: &mut Talk<'_>) -> Result<Ready, Stopped> {
-    let (mut job, mut notes) = Job::new(spec)?;
+fn prepare(
+    spec: &LoadSpec,
+    sender: Sender<Event>,
+    talk: &mut Talk<'_>,
+) -> Result<ReadyFileTrial, Stopped> {
+    let (mut job, mut notes) = FileJob::new(spec)?;
     if job.engine == IoEngine::Uring {
         fall_back(&mut job, &mut notes)?;
     }
@@ -80,7 +84,7 @@ fn prepare(spec: &LoadSpec, sender: Sender<Event>, talk: &mut Talk<'_>) -> Resul
     let shared = Shared::new(streams, job.block_bytes, job.sustained, sender)
         .at_depth(job.depth)
         .opening_after(job.opens_after_ns());
-    let trial = Arc::new(Trial {
+    let trial = Arc::new(FileTrial {
         shared: shared.by_rounds(job.pauses(), job.times_whole_rounds()),
         files: opened.streams,
         memory_align: opened.memory_align,
@@ -94,7 +98,7 @@ fn prepare(spec: &LoadSpec, sender: Sender<Event>, talk: &mut Talk<'_>) -> Resul
     prepared.notes.splice(0..0, notes);
     let own = trial.clone();
     let threads = talk::start(&trial.shared, streams, move |index| run(&own, index))?;
-    let ready = Ready { trial, threads, prepared };
+    let ready = ReadyFileTrial { trial, threads, prepared };
     talk::wait_until_ready(&ready.trial.shared, streams, talk)?;
     Ok(ready)
 }
@@ -121,7 +125,7 @@ pub fn written(spec: &LoadSpec) -> Result<Vec<Vec<Written>>, Error> {
 }
 
 /// When the trial is over, and what its samples are.
-fn rules(trial: &Trial) -> Rules {
+fn rules(trial: &FileTrial) -> Rules {
     let job = &trial.job;
     let writes = job.direction.writes();
     Rules {
@@ -131,13 +135,13 @@ fn rules(trial: &Trial) -> Rules {
         operations: trial.files.iter().map(|files| operations(job, files.blocks())).sum(),
         round_ns: round_ns(job.direction),
         ends_durable: writes,
-        flushes: writes && job.fsync == Fsync::End,
+        flushes: writes && job.fsync == FsyncPolicy::End,
         metadata: false,
     }
 }
 
 /// Reads and writes of a timed pass through `blocks` blocks.
-fn operations(job: &Job, blocks: u64) -> Option<u64> {
+fn operations(job: &FileJob, blocks: u64) -> Option<u64> {
     let come_to = job.pass_ops(blocks)?;
     match job.direction {
         Direction::Update(every) => Some(come_to + come_to.div_ceil(every)),
@@ -154,7 +158,7 @@ fn round_ns(direction: Direction) -> u64 {
 }
 
 /// Where the kernel refuses io_uring, as RHEL 9 and containers do, io_submit serves, and says so.
-fn fall_back(job: &mut Job, notes: &mut Vec<Note>) -> Result<(), Error> {
+fn fall_back(job: &mut FileJob, notes: &mut Vec<Note>) -> Result<(), Error> {
     let Some(why) = super::backend::ring::refusal() else { return Ok(()) };
     if job.poll || job.nop {
         return Err(Error::Unsupported(format!("this needs io_uring, which is refused ({why})")));
@@ -169,7 +173,7 @@ fn fall_back(job: &mut Job, notes: &mut Vec<Note>) -> Result<(), Error> {
 }
 
 /// IOPOLL on a device without poll queues never completes.
-fn check_polling(job: &Job, streams: &[files::StreamFiles]) -> Result<(), Error> {
+fn check_polling(job: &FileJob, streams: &[files::StreamFiles]) -> Result<(), Error> {
     if !job.poll {
         return Ok(());
     }

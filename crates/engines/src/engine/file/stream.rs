@@ -7,20 +7,22 @@ use std::sync::{Arc, OnceLock};
 
 use hdrhistogram::Histogram;
 
-use super::address::{Address, Any, Shuffle, Walk, Zipf, below, mix};
+use super::address::{
+    AddressGenerator, AnyAddressGenerator, Shuffle, StrideWalk, Zipf, below, mix,
+};
 use super::backend::aio::Aio;
 use super::backend::any::AnyMedium;
 use super::backend::mapped::Mapped;
-use super::backend::ring::{Ring, Wish};
+use super::backend::ring::{IoUringBackend, RingSetup};
 use super::backend::single::Single;
 use super::backend::stdio::Stdio;
 use super::backend::sync::{Blocking, Closing};
-use super::backend::{Backend, Buffers, Kind};
-use super::check::{Blocks, Check, Ground, Off};
+use super::backend::{Backend, Buffers, IoKind};
+use super::check::{BlockCheck, Check, CheckContext, NoCheck};
 use super::control::{Event, Gate, Shared};
 use super::files::StreamFiles;
-use super::job::{Direction, Fsync, IoEngine, Job, Order, limits, pin};
-use super::lane::{Done, Fault, Lane, Terms};
+use super::job::{AccessOrder, Direction, FileJob, FsyncPolicy, IoEngine, limits, pin};
+use super::lane::{FileLane, FileLaneResult, IoFault, LaneSettings};
 use super::protocol::{Failure, LoadFailure};
 use crate::engine::Written;
 use experiment::measurement::{Integrity, Note, Operation};
@@ -30,9 +32,9 @@ use host::sys::{Host, filter};
 
 /// What all streams of a trial are given.
 #[derive(Debug)]
-pub struct Trial {
+pub struct FileTrial {
     /// What to do.
-    pub job: Job,
+    pub job: FileJob,
     /// The files of each stream.
     pub files: Vec<StreamFiles>,
     /// What addresses of buffers must be a multiple of.
@@ -49,10 +51,10 @@ pub struct Trial {
     pub second: OnceLock<Vec<u64>>,
 }
 
-impl Trial {
+impl FileTrial {
     /// What is known of its files where their blocks are checked.
-    pub fn ground(&self) -> Ground<'_> {
-        Ground {
+    pub fn ground(&self) -> CheckContext<'_> {
+        CheckContext {
             shared: &self.shared,
             files: &self.files,
             written: &self.written,
@@ -66,9 +68,9 @@ impl Trial {
 
 /// What one stream yielded.
 #[derive(Debug, Default)]
-pub struct Yield {
+pub struct FileStreamResult {
     /// Of the load.
-    pub done: Done,
+    pub done: FileLaneResult,
     /// Processor time of the thread from release to drain, ns.
     pub cpu_ns: u64,
     /// Latency of each kind of operation.
@@ -76,7 +78,7 @@ pub struct Yield {
     /// Its last fsync had returned, monotonic clock.
     pub durable_ns: Option<u64>,
     /// Of the second pass.
-    pub second: Option<Done>,
+    pub second: Option<FileLaneResult>,
     /// What was wrong with the blocks that it read, where they are checked.
     pub integrity: Option<Integrity>,
     /// What was not as wished.
@@ -84,7 +86,7 @@ pub struct Yield {
 }
 
 /// The thread of stream `index`. `None` when it failed, which the controller has been told.
-pub fn run(trial: &Trial, index: usize) -> Option<Yield> {
+pub fn run(trial: &FileTrial, index: usize) -> Option<FileStreamResult> {
     match set_up(trial, index) {
         Ok(yielded) => Some(yielded),
         Err((kind, what)) => {
@@ -94,7 +96,7 @@ pub fn run(trial: &Trial, index: usize) -> Option<Yield> {
     }
 }
 
-fn set_up(trial: &Trial, index: usize) -> Result<Yield, LoadFailure> {
+fn set_up(trial: &FileTrial, index: usize) -> Result<FileStreamResult, LoadFailure> {
     let job = &trial.job;
     let files = &trial.files[index].files;
     if let Some(cpu) = trial.cpus.get(index % trial.cpus.len().max(1)) {
@@ -109,7 +111,7 @@ fn set_up(trial: &Trial, index: usize) -> Result<Yield, LoadFailure> {
     let buffers = Buffers::new(count, block, trial.memory_align as usize, huge)
         .map_err(|why| (Failure::Failed, why.to_string()))?;
     let buffers = Arc::new(buffers);
-    let mut stream = Stream { trial, index, buffers: buffers.clone(), notes: Vec::new() };
+    let mut stream = FileStream { trial, index, buffers: buffers.clone(), notes: Vec::new() };
     if index == 0 && job.huge_pages {
         stream.note_pages(huge);
     }
@@ -117,8 +119,9 @@ fn set_up(trial: &Trial, index: usize) -> Result<Yield, LoadFailure> {
         IoEngine::Uring => {
             let timeouts = job.rate > 0;
             let (depth, direct, rw_flags) = (job.depth, job.direct, job.rw_flags());
-            let wish = Wish { depth, poll: job.poll, nop: job.nop, timeouts, direct, rw_flags };
-            let (ring, notes) = Ring::new(files, buffers, wish).map_err(|why| {
+            let wish =
+                RingSetup { depth, poll: job.poll, nop: job.nop, timeouts, direct, rw_flags };
+            let (ring, notes) = IoUringBackend::new(files, buffers, wish).map_err(|why| {
                 (Failure::Failed, format!("cannot make an io_uring for stream {index}: {why}"))
             })?;
             stream.notes.extend(notes);
@@ -142,7 +145,7 @@ fn set_up(trial: &Trial, index: usize) -> Result<Yield, LoadFailure> {
         IoEngine::Putc => stream.through_library(AnyMedium::Bytes),
         IoEngine::Mmap => {
             let bytes = trial.files[index].blocks_per_file * job.block_bytes;
-            let random = matches!(job.order, Order::Uniform | Order::Zipf(_));
+            let random = matches!(job.order, AccessOrder::Uniform | AccessOrder::Zipf(_));
             let part = (trial.files[index].start_bytes, bytes);
             let mapped = Mapped::new(files, part, job.direction.writes(), random);
             let mapped = mapped.map_err(|why| {
@@ -158,7 +161,7 @@ fn set_up(trial: &Trial, index: usize) -> Result<Yield, LoadFailure> {
 
 /// Why there is no context for aio, and what would make one: io_setup(2) gives EAGAIN alone for
 /// want of room.
-fn no_aio(job: &Job, why: &std::io::Error) -> String {
+fn no_aio(job: &FileJob, why: &std::io::Error) -> String {
     let total = job.depth as usize * job.streams;
     match why.raw_os_error() {
         Some(libc::EAGAIN) => {
@@ -172,14 +175,14 @@ fn no_aio(job: &Job, why: &std::io::Error) -> String {
     }
 }
 
-struct Stream<'a> {
-    trial: &'a Trial,
+struct FileStream<'a> {
+    trial: &'a FileTrial,
     index: usize,
     buffers: Arc<Buffers>,
     notes: Vec<Note>,
 }
 
-impl Stream<'_> {
+impl FileStream<'_> {
     fn note_pages(&mut self, wanted: bool) {
         let text = match (wanted, self.buffers.pages()) {
             (true, Pages::Base) => {
@@ -198,7 +201,7 @@ impl Stream<'_> {
     /// By a call for each I/O, in a way for which the loop has no copy of its own: what is not to
     /// stay in the page cache costs a read or a write of the device, beside which a branch is not
     /// seen.
-    fn one_by_one(self) -> Result<Yield, LoadFailure> {
+    fn one_by_one(self) -> Result<FileStreamResult, LoadFailure> {
         let (job, files) = (&self.trial.job, &self.trial.files[self.index]);
         let (paths, writes) = (&files.paths, job.direction.writes());
         let closing = |why: std::io::Error| self.cannot_open(&why);
@@ -220,7 +223,7 @@ impl Stream<'_> {
     fn through_library<const BYTES: bool>(
         self,
         medium: impl FnOnce(Stdio<BYTES>) -> AnyMedium<'static>,
-    ) -> Result<Yield, LoadFailure> {
+    ) -> Result<FileStreamResult, LoadFailure> {
         let (paths, writes) =
             (&self.trial.files[self.index].paths, self.trial.job.direction.writes());
         let stdio = Stdio::<BYTES>::new(paths, writes, self.buffers.block());
@@ -246,10 +249,10 @@ impl Stream<'_> {
     }
 
     /// All that a backend may be asked for.
-    fn any_way<B: Backend>(self, backend: B) -> Result<Yield, LoadFailure> {
+    fn any_way<B: Backend>(self, backend: B) -> Result<FileStreamResult, LoadFailure> {
         let (job, address) = (&self.trial.job, self.address());
         if let Some(format) = job.verify {
-            let check = Blocks::new(self.trial.ground(), format, self.index);
+            let check = BlockCheck::new(self.trial.ground(), format, self.index);
             let of = (backend, address, check);
             return match job.direction {
                 Direction::Write => self.drive::<_, _, _, false, true, true, true>(of),
@@ -257,7 +260,7 @@ impl Stream<'_> {
                 _ => self.drive::<_, _, _, true, false, true, true>(of),
             };
         }
-        let of = (backend, address, Off);
+        let of = (backend, address, NoCheck);
         match job.direction {
             Direction::Read => self.drive::<_, _, _, true, false, true, true>(of),
             Direction::Write => self.drive::<_, _, _, false, true, true, true>(of),
@@ -268,39 +271,41 @@ impl Stream<'_> {
     }
 
     /// The order of the blocks.
-    fn address(&self) -> Any {
+    fn address(&self) -> AnyAddressGenerator {
         let (job, blocks) = (&self.trial.job, self.trial.files[self.index].blocks());
         let seed = self.seed();
         let start = if job.starts_anywhere() { below(blocks, mix(seed)) } else { 0 };
         match job.order {
-            Order::Forward => Any::Walk(Walk::forward(blocks, start)),
-            Order::Backward => {
+            AccessOrder::Forward => AnyAddressGenerator::Walk(StrideWalk::forward(blocks, start)),
+            AccessOrder::Backward => {
                 let start = if job.starts_anywhere() { start } else { blocks - 1 };
-                Any::Walk(Walk::backward(blocks, start))
+                AnyAddressGenerator::Walk(StrideWalk::backward(blocks, start))
             }
-            Order::Strided(stride) => Any::Walk(Walk::strided(blocks, stride, start)),
-            Order::Same => Any::Walk(Walk::same()),
-            Order::Uniform => Any::Shuffle(Shuffle::new(blocks, seed)),
-            Order::Zipf(theta) => Any::Zipf(Zipf::new(blocks, theta, seed)),
+            AccessOrder::Strided(stride) => {
+                AnyAddressGenerator::Walk(StrideWalk::strided(blocks, stride, start))
+            }
+            AccessOrder::Same => AnyAddressGenerator::Walk(StrideWalk::same()),
+            AccessOrder::Uniform => AnyAddressGenerator::Shuffle(Shuffle::new(blocks, seed)),
+            AccessOrder::Zipf(theta) => AnyAddressGenerator::Zipf(Zipf::new(blocks, theta, seed)),
         }
     }
 
     /// A load that [`Self::is_plain`].
-    fn plainly<B: Backend>(self, backend: B) -> Result<Yield, LoadFailure> {
+    fn plainly<B: Backend>(self, backend: B) -> Result<FileStreamResult, LoadFailure> {
         match self.address() {
-            Any::Walk(walk) => self.plainly_in(backend, walk),
-            Any::Shuffle(shuffle) => self.plainly_in(backend, shuffle),
+            AnyAddressGenerator::Walk(walk) => self.plainly_in(backend, walk),
+            AnyAddressGenerator::Shuffle(shuffle) => self.plainly_in(backend, shuffle),
             address => self.plainly_in(backend, address),
         }
     }
 
-    fn plainly_in<B: Backend, G: Address>(
+    fn plainly_in<B: Backend, G: AddressGenerator>(
         self,
         backend: B,
         address: G,
-    ) -> Result<Yield, LoadFailure> {
+    ) -> Result<FileStreamResult, LoadFailure> {
         let job = &self.trial.job;
-        let of = (backend, address, Off);
+        let of = (backend, address, NoCheck);
         match job.direction {
             Direction::Write => self.drive::<_, _, _, false, true, true, false>(of),
             _ if B::IS_TIMED || job.latency => self.drive::<_, _, _, true, false, true, false>(of),
@@ -308,9 +313,9 @@ impl Stream<'_> {
         }
     }
 
-    fn terms(&self) -> Terms {
+    fn terms(&self) -> LaneSettings {
         let (job, files) = (&self.trial.job, &self.trial.files[self.index]);
-        Terms {
+        LaneSettings {
             stream: self.index as u32,
             block_bytes: job.block_bytes,
             depth: job.depth,
@@ -321,8 +326,8 @@ impl Stream<'_> {
             pass_ops: job.pass_ops(files.blocks()),
             at_least_ns: job.at_least_ns,
             sustained: job.sustained,
-            sync_every: job.direction.writes() && job.fsync == Fsync::Every,
-            sync: if job.datasync { Kind::SyncData } else { Kind::Sync },
+            sync_every: job.direction.writes() && job.fsync == FsyncPolicy::Every,
+            sync: if job.datasync { IoKind::SyncData } else { IoKind::Sync },
             at_wrap: job.at_wrap(),
             pauses: job.pauses(),
             whole_rounds: job.times_whole_rounds(),
@@ -346,10 +351,10 @@ impl Stream<'_> {
     fn drive<B, G, C, const R: bool, const W: bool, const LATENCY: bool, const PACED: bool>(
         self,
         (backend, address, check): (B, G, C),
-    ) -> Result<Yield, LoadFailure>
+    ) -> Result<FileStreamResult, LoadFailure>
     where
         B: Backend,
-        G: Address,
+        G: AddressGenerator,
         C: Check,
     {
         let (job, shared) = (&self.trial.job, &self.trial.shared);
@@ -357,7 +362,7 @@ impl Stream<'_> {
         let terms = self.terms();
         let first = address.clone();
         let buffers = self.buffers.clone();
-        let mut lane = Lane::new((backend, address, check), &terms, shared, buffers, files);
+        let mut lane = FileLane::new((backend, address, check), &terms, shared, buffers, files);
         if W && terms.update_every == 0 {
             lane.fill();
         }
@@ -366,14 +371,14 @@ impl Stream<'_> {
         }
         shared.tell(Event::Ready);
         if shared.wait_for(Gate::Run) == Gate::Quit {
-            return Ok(Yield { notes: self.notes, ..Yield::default() });
+            return Ok(FileStreamResult { notes: self.notes, ..FileStreamResult::default() });
         }
         let cpu_ns = thread_cpu_ns();
         let ran = match PACED && job.rate > 0 {
             true => lane.run_paced::<R, W>(),
             false => lane.run::<R, W, LATENCY>(),
         };
-        let mut yielded = Yield { notes: self.notes, ..Yield::default() };
+        let mut yielded = FileStreamResult { notes: self.notes, ..FileStreamResult::default() };
         yielded.done = ran.map_err(|fault| broken(&fault, files))?;
         yielded.cpu_ns = thread_cpu_ns().saturating_sub(cpu_ns);
         if job.second_pass {
@@ -400,11 +405,15 @@ impl Stream<'_> {
 }
 
 /// Makes a writer's files durable; the moment at which they were.
-fn flush(job: &Job, files: &StreamFiles, done: &Done) -> Result<Option<u64>, LoadFailure> {
+fn flush(
+    job: &FileJob,
+    files: &StreamFiles,
+    done: &FileLaneResult,
+) -> Result<Option<u64>, LoadFailure> {
     match job.fsync {
-        Fsync::Never => Ok(None),
-        Fsync::Every => Ok(Some(done.stopped_ns)),
-        Fsync::End => {
+        FsyncPolicy::Never => Ok(None),
+        FsyncPolicy::Every => Ok(Some(done.stopped_ns)),
+        FsyncPolicy::End => {
             for (file, path) in files.files.iter().zip(&files.paths) {
                 let (synced, how) = match job.datasync {
                     true => (file.sync_data(), "fdatasync"),
@@ -419,7 +428,7 @@ fn flush(job: &Job, files: &StreamFiles, done: &Done) -> Result<Option<u64>, Loa
     }
 }
 
-fn broken(fault: &Fault, files: &StreamFiles) -> LoadFailure {
+fn broken(fault: &IoFault, files: &StreamFiles) -> LoadFailure {
     let path = |file: u32| match files.paths.get(file as usize) {
         Some(path) => path.display().to_string(),
         None => format!("file {file}"),

@@ -11,7 +11,7 @@ use super::due::Wrong;
 use super::served::Served;
 use super::work::{Work, lock};
 use crate::engine::Error;
-use crate::engine::file::check::{Blocks, Check};
+use crate::engine::file::check::{BlockCheck, Check};
 use experiment::measurement::Integrity;
 
 /// The thread that looks.
@@ -61,8 +61,8 @@ fn look(work: &Work, wrong: &Receiver<Wrong>) -> Result<Vec<Integrity>, Error> {
     else {
         return Ok(Vec::new());
     };
-    let of = |index| Blocks::new(served.ground(&work.shared), format, index);
-    let mut all: Vec<Blocks<'_>> = (0..served.streams.len()).map(of).collect();
+    let of = |index| BlockCheck::new(served.ground(&work.shared), format, index);
+    let mut all: Vec<BlockCheck<'_>> = (0..served.streams.len()).map(of).collect();
     let block = served.job.block_bytes;
     while let Ok(wrong) = wrong.recv() {
         let (Wrong { stream, file, offset, .. }, found) = (&wrong, wrong.found());

@@ -20,7 +20,7 @@ use super::served::{Served, UNKNOWN};
 use super::socket;
 use super::work::{Count, Tally, Work, lock, retried};
 use crate::engine::Error;
-use crate::engine::file::check::{Blocks, Check};
+use crate::engine::file::check::{BlockCheck, Check};
 use crate::engine::file::files::StreamFiles;
 use crate::engine::file::lane::forget;
 use crate::engine::load::control::Phase;
@@ -257,7 +257,7 @@ pub fn receive_checked(
     let served = work.served.as_ref().and_then(|served| Some((served, served.job.verify?)));
     let Some((served, format)) = served else { return Ok(None) };
     work.note(vec![checked::of_files(format)]);
-    let mut blocks = Blocks::new(served.ground(&work.shared), format, index);
+    let mut blocks = BlockCheck::new(served.ground(&work.shared), format, index);
     let files = &served.streams[index];
     let look = |bytes: &[u8], number| {
         let Place { file, offset } = Place::of(files, number, served.job.block_bytes);

@@ -17,7 +17,7 @@ use io_uring::{IoUring, cqueue, opcode, squeue, types};
 use super::job::SendPath;
 use super::work::{Count, Work, add, broken, silent};
 use crate::engine::file::backend::Buffers;
-use crate::engine::file::backend::ring::{Fixed, Wish, setup};
+use crate::engine::file::backend::ring::{Fixed, RingSetup, setup};
 use crate::engine::load::control::Phase;
 use crate::engine::load::protocol::{Failure, LoadFailure};
 use host::sys::arena::Arena;
@@ -57,9 +57,9 @@ pub fn wait(ring: &IoUring, want: usize, at_most_ns: u64) -> io::Result<()> {
 }
 
 /// A wish for a ring with so many entries.
-pub fn wish(entries: usize) -> Wish {
+pub fn wish(entries: usize) -> RingSetup {
     let (poll, nop, timeouts, direct, rw_flags) = (false, false, true, false, 0);
-    Wish { depth: entries as u32, poll, nop, timeouts, direct, rw_flags }
+    RingSetup { depth: entries as u32, poll, nop, timeouts, direct, rw_flags }
 }
 
 fn unsupported(what: &str, instead: &'static str) -> impl Fn(io::Error) -> LoadFailure {

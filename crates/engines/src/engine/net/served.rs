@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::due::Due;
 use crate::engine::Error;
-use crate::engine::file::check::Ground;
+use crate::engine::file::check::CheckContext;
 use crate::engine::file::files::{self, StreamFiles};
 use crate::engine::file::{self, written};
 use crate::engine::load::control::Shared;
@@ -22,7 +22,7 @@ const RUNS_MAX: usize = 8192;
 #[derive(Debug)]
 pub struct Served {
     /// How they are read.
-    pub job: file::job::Job,
+    pub job: file::job::FileJob,
     /// Those of each stream.
     pub streams: Vec<StreamFiles>,
     /// What addresses of buffers must be a multiple of.
@@ -47,7 +47,7 @@ impl Served {
             settings.insert("io-engine".to_owned(), "sync".into());
             settings.insert("queue-depth".to_owned(), 1.into());
         }
-        let (job, notes) = file::job::Job::new(&reading)?;
+        let (job, notes) = file::job::FileJob::new(&reading)?;
         let opened = files::open(&job, &spec.streams)?;
         let mut prepared = opened.prepared;
         prepared.notes.splice(0..0, notes);
@@ -64,8 +64,8 @@ impl Served {
     }
 
     /// What the receivers hold blocks against.
-    pub fn ground<'a>(&'a self, shared: &'a Shared) -> Ground<'a> {
-        Ground {
+    pub fn ground<'a>(&'a self, shared: &'a Shared) -> CheckContext<'a> {
+        CheckContext {
             shared,
             files: &self.streams,
             written: &self.written,

@@ -1,26 +1,26 @@
 //! Whichever order was asked for, told apart at each step: for loads whose operations cost so much
 //! that a branch is not seen, which then need no copy of the loop for each order.
 
-use super::{Address, Shuffle, Walk, Zipf};
+use super::{AddressGenerator, Shuffle, StrideWalk, Zipf};
 
 /// One of the orders.
 #[derive(Clone)]
-pub enum Any {
+pub enum AnyAddressGenerator {
     /// In order, backward, or in strides.
-    Walk(Walk),
+    Walk(StrideWalk),
     /// Each block once in a round.
     Shuffle(Shuffle),
     /// Some blocks far more often than others.
     Zipf(Zipf),
 }
 
-impl Address for Any {
+impl AddressGenerator for AnyAddressGenerator {
     #[inline]
     fn next(&mut self) -> u64 {
         match self {
-            Any::Walk(walk) => walk.next(),
-            Any::Shuffle(shuffle) => shuffle.next(),
-            Any::Zipf(zipf) => zipf.next(),
+            AnyAddressGenerator::Walk(walk) => walk.next(),
+            AnyAddressGenerator::Shuffle(shuffle) => shuffle.next(),
+            AnyAddressGenerator::Zipf(zipf) => zipf.next(),
         }
     }
 }

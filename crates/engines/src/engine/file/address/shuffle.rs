@@ -6,7 +6,7 @@
 //! are walked over (Black and Rogaway 2002, cycle walking). No memory, and any place in the order
 //! can be come back to.
 
-use super::{Address, mix};
+use super::{AddressGenerator, mix};
 
 /// A random permutation of the blocks; a new one every round.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +65,7 @@ impl Shuffle {
     }
 }
 
-impl Address for Shuffle {
+impl AddressGenerator for Shuffle {
     #[inline]
     fn next(&mut self) -> u64 {
         if self.left == 0 {

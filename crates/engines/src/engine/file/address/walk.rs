@@ -1,10 +1,10 @@
 //! (pure) Forwards, backwards, and one block of every so many.
 
-use super::Address;
+use super::AddressGenerator;
 
 /// A walk in even steps that wraps; every block comes once a round.
 #[derive(Clone, Copy, Debug)]
-pub struct Walk {
+pub struct StrideWalk {
     at: u64,
     phase: u64,
     stride: u64,
@@ -13,35 +13,35 @@ pub struct Walk {
     mirror: Option<u64>,
 }
 
-impl Walk {
+impl StrideWalk {
     /// Block `start`, `start` + 1, ...
-    pub fn forward(blocks: u64, start: u64) -> Walk {
-        Walk::strided(blocks, 1, start)
+    pub fn forward(blocks: u64, start: u64) -> StrideWalk {
+        StrideWalk::strided(blocks, 1, start)
     }
 
     /// Block `start`, `start` - 1, ...
-    pub fn backward(blocks: u64, start: u64) -> Walk {
+    pub fn backward(blocks: u64, start: u64) -> StrideWalk {
         let last = blocks.saturating_sub(1);
-        let mirrored = Walk::forward(blocks, last - start.min(last));
-        Walk { mirror: Some(last), ..mirrored }
+        let mirrored = StrideWalk::forward(blocks, last - start.min(last));
+        StrideWalk { mirror: Some(last), ..mirrored }
     }
 
     /// Block 0 over and over.
-    pub fn same() -> Walk {
-        Walk::forward(1, 0)
+    pub fn same() -> StrideWalk {
+        StrideWalk::forward(1, 0)
     }
 
     /// Blocks `start`, `start` + `stride`, ...; at the end of the files, the same one block on, as
     /// many times as the stride is long.
-    pub fn strided(blocks: u64, stride: u64, start: u64) -> Walk {
+    pub fn strided(blocks: u64, stride: u64, start: u64) -> StrideWalk {
         let blocks = blocks.max(1);
         let stride = stride.clamp(1, blocks);
         let at = start.min(blocks - 1);
-        Walk { at, phase: at % stride, stride, blocks, mirror: None }
+        StrideWalk { at, phase: at % stride, stride, blocks, mirror: None }
     }
 }
 
-impl Address for Walk {
+impl AddressGenerator for StrideWalk {
     #[inline]
     fn next(&mut self) -> u64 {
         let at = self.at;
@@ -65,20 +65,20 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn take(mut walk: Walk, count: u64) -> Vec<u64> {
+    fn take(mut walk: StrideWalk, count: u64) -> Vec<u64> {
         (0..count).map(|_| walk.next()).collect()
     }
 
     #[test]
     fn forwards_and_backwards_wrap() {
-        assert_eq!(take(Walk::forward(5, 3), 7), [3, 4, 0, 1, 2, 3, 4]);
-        assert_eq!(take(Walk::backward(5, 1), 7), [1, 0, 4, 3, 2, 1, 0]);
+        assert_eq!(take(StrideWalk::forward(5, 3), 7), [3, 4, 0, 1, 2, 3, 4]);
+        assert_eq!(take(StrideWalk::backward(5, 1), 7), [1, 0, 4, 3, 2, 1, 0]);
     }
 
     #[test]
     fn a_strided_walk_skips_and_comes_back_for_the_rest() {
-        assert_eq!(take(Walk::strided(7, 3, 0), 8), [0, 3, 6, 1, 4, 2, 5, 0]);
-        assert_eq!(take(Walk::strided(7, 3, 4), 4), [4, 2, 5, 0]);
+        assert_eq!(take(StrideWalk::strided(7, 3, 0), 8), [0, 3, 6, 1, 4, 2, 5, 0]);
+        assert_eq!(take(StrideWalk::strided(7, 3, 4), 4), [4, 2, 5, 0]);
     }
 
     /// iozone -i 3 seeks to the last record and then two records back after each: to the start.
@@ -91,7 +91,7 @@ mod tests {
             iozones.push(at as u64);
             at = at + 1 - 2;
         }
-        assert_eq!(take(Walk::backward(records, records - 1), records), iozones);
+        assert_eq!(take(StrideWalk::backward(records, records - 1), records), iozones);
     }
 
     /// iozone -i 5 -j 17 reads every 17th record, and begins one record further on each time it
@@ -111,7 +111,7 @@ mod tests {
                 at += stride;
             }
         }
-        let ours = take(Walk::strided(records, stride, 0), records);
+        let ours = take(StrideWalk::strided(records, stride, 0), records);
         let first: Vec<u64> = (0..records).step_by(17).collect();
         assert_eq!(ours[..first.len()], first);
         assert_eq!(iozones[..first.len()], first);
@@ -128,7 +128,7 @@ mod tests {
     /// iozone -i 4 seeks to 0 after every record that it writes.
     #[test]
     fn one_record_is_written_over_and_over() {
-        assert_eq!(take(Walk::same(), 5), [0; 5]);
+        assert_eq!(take(StrideWalk::same(), 5), [0; 5]);
     }
 
     proptest! {
@@ -137,8 +137,8 @@ mod tests {
             blocks in 1_u64..300, stride in 1_u64..40, start in 0_u64..400, back: bool,
         ) {
             let walk = match back {
-                true => Walk::backward(blocks, start),
-                false => Walk::strided(blocks, stride, start),
+                true => StrideWalk::backward(blocks, start),
+                false => StrideWalk::strided(blocks, stride, start),
             };
             let two = take(walk, 2 * blocks);
             for round in two.chunks(blocks as usize) {

@@ -4,7 +4,7 @@
 //! as in YCSB: rank k is drawn in proportion to k^-theta. Ranks are then scattered over the blocks
 //! by a bijection, so that the wanted blocks do not lie side by side.
 
-use super::{Address, Draws, Shuffle};
+use super::{AddressGenerator, Draws, Shuffle};
 
 /// Zipf-distributed blocks.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,7 @@ impl Zipf {
     }
 }
 
-impl Address for Zipf {
+impl AddressGenerator for Zipf {
     #[inline]
     fn next(&mut self) -> u64 {
         let rank = self.rank();

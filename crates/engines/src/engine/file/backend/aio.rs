@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
-use super::{Backend, Buffers, Completion, Kind};
+use super::{Backend, Buffers, Completion, IoKind};
 use host::sys::clock;
 
 const IOCB_CMD_PREAD: u16 = 0;
@@ -126,13 +126,13 @@ impl Backend for Aio<'_> {
     }
 
     #[inline]
-    fn push(&mut self, kind: Kind, slot: u32, file: u32, offset: u64) {
+    fn push(&mut self, kind: IoKind, slot: u32, file: u32, offset: u64) {
         let (place, block, rw) = (self.buffers.pointer(slot), self.buffers.block(), self.rw_flags);
         let (opcode, buffer, bytes, rw_flags) = match kind {
-            Kind::Read => (IOCB_CMD_PREAD, place, block, rw),
-            Kind::Write => (IOCB_CMD_PWRITE, place, block, rw),
-            Kind::Sync => (IOCB_CMD_FSYNC, std::ptr::null_mut(), 0, 0),
-            Kind::SyncData => (IOCB_CMD_FDSYNC, std::ptr::null_mut(), 0, 0),
+            IoKind::Read => (IOCB_CMD_PREAD, place, block, rw),
+            IoKind::Write => (IOCB_CMD_PWRITE, place, block, rw),
+            IoKind::Sync => (IOCB_CMD_FSYNC, std::ptr::null_mut(), 0, 0),
+            IoKind::SyncData => (IOCB_CMD_FDSYNC, std::ptr::null_mut(), 0, 0),
         };
         let Some(file) = self.files.get(file as usize) else { return };
         self.iocbs[slot as usize] = Iocb {
@@ -142,7 +142,7 @@ impl Backend for Aio<'_> {
             fd: file.as_raw_fd() as u32,
             buffer: buffer as u64,
             bytes: bytes as u64,
-            offset: if matches!(kind, Kind::Sync | Kind::SyncData) { 0 } else { offset as i64 },
+            offset: if matches!(kind, IoKind::Sync | IoKind::SyncData) { 0 } else { offset as i64 },
             ..Iocb::default()
         };
         self.queued.push(slot);

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use super::Kind;
+use super::IoKind;
 use super::mapped::Mapped;
 use super::single::Medium;
 use super::stdio::Stdio;
@@ -44,7 +44,13 @@ macro_rules! each {
 
 impl Medium for AnyMedium<'_> {
     #[inline]
-    fn act(&mut self, kind: Kind, buffer: &mut [u8], file: u32, offset: u64) -> io::Result<usize> {
+    fn act(
+        &mut self,
+        kind: IoKind,
+        buffer: &mut [u8],
+        file: u32,
+        offset: u64,
+    ) -> io::Result<usize> {
         each!(self, medium => medium.act(kind, buffer, file, offset))
     }
 

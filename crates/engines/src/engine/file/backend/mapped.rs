@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 
 use rustix::mm::{Advice, MapFlags, MsyncFlags, ProtFlags, madvise, mmap, msync, munmap};
 
-use super::Kind;
+use super::IoKind;
 use super::single::Medium;
 
 mod faults;
@@ -139,13 +139,19 @@ impl Mapped<'_> {
 
 impl Medium for Mapped<'_> {
     #[inline]
-    fn act(&mut self, kind: Kind, buffer: &mut [u8], file: u32, offset: u64) -> io::Result<usize> {
+    fn act(
+        &mut self,
+        kind: IoKind,
+        buffer: &mut [u8],
+        file: u32,
+        offset: u64,
+    ) -> io::Result<usize> {
         let length = buffer.len();
         let place = self.place(length, file, offset)?;
         let (from, to) = match kind {
-            Kind::Read => (place.cast_const(), buffer.as_mut_ptr()),
-            Kind::Write => (buffer.as_ptr(), place),
-            Kind::Sync | Kind::SyncData => {
+            IoKind::Read => (place.cast_const(), buffer.as_mut_ptr()),
+            IoKind::Write => (buffer.as_ptr(), place),
+            IoKind::Sync | IoKind::SyncData => {
                 // msync wants the start of a page.
                 let head = place.addr() % rustix::param::page_size();
                 // SAFETY: a part of our own mapping, from the start of the page that `place` is in.
@@ -204,7 +210,7 @@ mod tests {
 
     use super::*;
     use crate::engine::file::backend::single::Single;
-    use crate::engine::file::backend::{Backend, Buffers, Completion, Seen};
+    use crate::engine::file::backend::{Backend, Buffers, Completion, InPlaceVerdict};
 
     const PAGE: u64 = 4096;
 
@@ -220,7 +226,7 @@ mod tests {
     }
 
     /// What is found of all bytes of a page being `byte`, and the result of the read.
-    fn seen(mapped: &mut Single<Mapped<'_>>, page: u64, byte: u8) -> (Seen, i32) {
+    fn seen(mapped: &mut Single<Mapped<'_>>, page: u64, byte: u8) -> (InPlaceVerdict, i32) {
         let right = |bytes: &[u8]| bytes.iter().all(|it| *it == byte);
         let seen = mapped.push_seen(0, 0, page * PAGE, right);
         let mut done = [Completion::default()];
@@ -236,13 +242,13 @@ mod tests {
     #[test]
     fn what_is_right_where_it_lies_is_not_copied_and_what_is_wrong_is() {
         in_a_map(|file, mapped, buffers| {
-            assert_eq!(seen(mapped, 1, 2), (Seen::Right, 4096));
+            assert_eq!(seen(mapped, 1, 2), (InPlaceVerdict::Right, 4096));
             assert_eq!(buffer(buffers), [0; PAGE as usize]);
             file.write_all_at(&[2 ^ 0x10], PAGE + 1234).unwrap();
-            assert_eq!(seen(mapped, 1, 2), (Seen::Wrong, 4096));
+            assert_eq!(seen(mapped, 1, 2), (InPlaceVerdict::Wrong, 4096));
             let copy = buffer(buffers);
             assert_eq!((copy[1233], copy[1234], copy[1235]), (2, 0x12, 2));
-            assert_eq!(seen(mapped, 2, 3), (Seen::Right, 4096));
+            assert_eq!(seen(mapped, 2, 3), (InPlaceVerdict::Right, 4096));
             assert_eq!(buffer(buffers), copy);
         });
     }
@@ -253,14 +259,14 @@ mod tests {
         in_a_map(|file, mapped, buffers| {
             file.set_len(2 * PAGE).unwrap();
             for byte in [0, 3, 0] {
-                assert_eq!(seen(mapped, 2, byte), (Seen::Nothing, -libc::EIO));
+                assert_eq!(seen(mapped, 2, byte), (InPlaceVerdict::Nothing, -libc::EIO));
             }
-            assert_eq!(seen(mapped, 1, 2), (Seen::Right, 4096));
-            assert_eq!(seen(mapped, 3, 0), (Seen::Nothing, -libc::EIO));
+            assert_eq!(seen(mapped, 1, 2), (InPlaceVerdict::Right, 4096));
+            assert_eq!(seen(mapped, 3, 0), (InPlaceVerdict::Nothing, -libc::EIO));
             assert_eq!(buffer(buffers), [0; PAGE as usize]);
             // The file's own pages are there again, not the handler's.
             file.write_all_at(&[9; PAGE as usize], 2 * PAGE).unwrap();
-            assert_eq!(seen(mapped, 2, 9), (Seen::Right, 4096));
+            assert_eq!(seen(mapped, 2, 9), (InPlaceVerdict::Right, 4096));
         });
     }
 
@@ -268,7 +274,7 @@ mod tests {
     fn nothing_is_seen_behind_the_end_of_a_map() {
         in_a_map(|_, mapped, _| {
             let (seen, result) = seen(mapped, 4, 0);
-            assert!(seen == Seen::Nothing && result < 0, "{result}");
+            assert!(seen == InPlaceVerdict::Nothing && result < 0, "{result}");
         });
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use io_uring::{IoUring, opcode, squeue, types};
 
-use super::{Backend, Buffers, Completion, Kind};
+use super::{Backend, Buffers, Completion, IoKind};
 use experiment::measurement::Note;
 use host::sys::clock;
 
@@ -21,7 +21,7 @@ pub use setup::refusal;
 
 /// What a ring is made for.
 #[derive(Clone, Copy, Debug)]
-pub struct Wish {
+pub struct RingSetup {
     /// I/Os in flight.
     pub depth: u32,
     /// IOPOLL.
@@ -51,7 +51,7 @@ pub enum Fixed {
 }
 
 /// One ring, its files and buffers.
-pub struct Ring {
+pub struct IoUringBackend {
     ring: IoUring,
     /// What io_uring_enter takes: the registered index, or the descriptor.
     enter_fd: RawFd,
@@ -85,12 +85,16 @@ const ENTER_GETEVENTS: u32 = 1 << 0;
 const ENTER_EXT_ARG: u32 = 1 << 3;
 const ENTER_REGISTERED_RING: u32 = 1 << 4;
 
-impl Ring {
+impl IoUringBackend {
     /// Makes a ring on the calling thread; the notes say what the kernel did not give.
     ///
     /// # Errors
     /// When there is no ring to be had.
-    pub fn new(files: &[File], buffers: Arc<Buffers>, wish: Wish) -> io::Result<(Ring, Vec<Note>)> {
+    pub fn new(
+        files: &[File],
+        buffers: Arc<Buffers>,
+        wish: RingSetup,
+    ) -> io::Result<(IoUringBackend, Vec<Note>)> {
         let mut notes = Vec::new();
         let ring = setup::build(wish, &mut notes)?;
         let fds: Vec<RawFd> = files.iter().map(AsRawFd::as_raw_fd).collect();
@@ -104,7 +108,7 @@ impl Ring {
             None => (ring.as_raw_fd(), ENTER_GETEVENTS),
         };
         let (nop, rw_flags) = (wish.nop, wish.rw_flags);
-        let ring = Ring {
+        let ring = IoUringBackend {
             ring,
             enter_fd,
             enter_flags,
@@ -120,7 +124,7 @@ impl Ring {
     }
 
     #[inline]
-    fn entry(&self, kind: Kind, slot: u32, file: u32, offset: u64) -> squeue::Entry {
+    fn entry(&self, kind: IoKind, slot: u32, file: u32, offset: u64) -> squeue::Entry {
         if self.nop {
             return opcode::Nop::new().build();
         }
@@ -137,22 +141,22 @@ impl Ring {
         let index = if self.fixed == Fixed::Each { slot as u16 } else { 0 };
         let rw = self.rw_flags;
         let entry = match (kind, self.fixed) {
-            (Kind::Read, Fixed::No) => {
+            (IoKind::Read, Fixed::No) => {
                 opcode::Read::new(on, buffer, length).offset(offset).rw_flags(rw).build()
             }
-            (Kind::Read, _) => opcode::ReadFixed::new(on, buffer, length, index)
+            (IoKind::Read, _) => opcode::ReadFixed::new(on, buffer, length, index)
                 .offset(offset)
                 .rw_flags(rw)
                 .build(),
-            (Kind::Write, Fixed::No) => {
+            (IoKind::Write, Fixed::No) => {
                 opcode::Write::new(on, buffer, length).offset(offset).rw_flags(rw).build()
             }
-            (Kind::Write, _) => opcode::WriteFixed::new(on, buffer, length, index)
+            (IoKind::Write, _) => opcode::WriteFixed::new(on, buffer, length, index)
                 .offset(offset)
                 .rw_flags(rw)
                 .build(),
-            (Kind::Sync, _) => opcode::Fsync::new(on).build(),
-            (Kind::SyncData, _) => {
+            (IoKind::Sync, _) => opcode::Fsync::new(on).build(),
+            (IoKind::SyncData, _) => {
                 opcode::Fsync::new(on).flags(types::FsyncFlags::DATASYNC).build()
             }
         };
@@ -179,7 +183,7 @@ impl Ring {
     }
 }
 
-impl Backend for Ring {
+impl Backend for IoUringBackend {
     const IS_TIMED: bool = false;
 
     #[inline]
@@ -188,7 +192,7 @@ impl Backend for Ring {
     }
 
     #[inline]
-    fn push(&mut self, kind: Kind, slot: u32, file: u32, offset: u64) {
+    fn push(&mut self, kind: IoKind, slot: u32, file: u32, offset: u64) {
         let entry = self.entry(kind, slot, file, offset).user_data(u64::from(slot));
         // SAFETY: the buffer is the slot's own until its completion is reaped, and lives, with the
         // file, as long as the ring. The queue holds as many entries as there are I/Os in flight.
@@ -244,7 +248,7 @@ impl Backend for Ring {
     }
 }
 
-impl Drop for Ring {
+impl Drop for IoUringBackend {
     fn drop(&mut self) {
         // A ring is torn down some time after its descriptor is closed, and holds its files until
         // then: a file system could not be unmounted straight after a trial.

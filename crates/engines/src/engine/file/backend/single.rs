@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use super::{Backend, Buffers, Completion, Kind, Seen, result_of};
+use super::{Backend, Buffers, Completion, InPlaceVerdict, IoKind, result_of};
 use host::sys::clock;
 
 /// Moves the bytes of one I/O.
@@ -12,7 +12,8 @@ pub trait Medium {
     ///
     /// # Errors
     /// The kernel's.
-    fn act(&mut self, kind: Kind, buffer: &mut [u8], file: u32, offset: u64) -> io::Result<usize>;
+    fn act(&mut self, kind: IoKind, buffer: &mut [u8], file: u32, offset: u64)
+    -> io::Result<usize>;
 
     /// Has `right` look at `length` bytes of a file where they lie, and tells what it said; `None`
     /// where bytes lie nowhere before they are read.
@@ -80,7 +81,7 @@ impl<M: Medium> Backend for Single<M> {
     }
 
     #[inline]
-    fn push(&mut self, kind: Kind, slot: u32, file: u32, offset: u64) {
+    fn push(&mut self, kind: IoKind, slot: u32, file: u32, offset: u64) {
         // SAFETY: the slot is the caller's and nothing else is ever in flight: each I/O is complete
         // when this returns, and the slice is gone by then.
         let buffer = unsafe { self.buffers.slice(slot) };
@@ -95,14 +96,14 @@ impl<M: Medium> Backend for Single<M> {
         file: u32,
         offset: u64,
         right: impl FnOnce(&[u8]) -> bool,
-    ) -> Seen {
+    ) -> InPlaceVerdict {
         let length = self.buffers.block();
         let (seen, result) = match self.medium.see(length, file, offset, right) {
-            Some(Ok(true)) => (Seen::Right, Ok(length)),
-            Some(Err(why)) => (Seen::Nothing, Err(why)),
+            Some(Ok(true)) => (InPlaceVerdict::Right, Ok(length)),
+            Some(Err(why)) => (InPlaceVerdict::Nothing, Err(why)),
             wrong_or_nowhere => {
-                self.push(Kind::Read, slot, file, offset);
-                return wrong_or_nowhere.map_or(Seen::Nothing, |_| Seen::Wrong);
+                self.push(IoKind::Read, slot, file, offset);
+                return wrong_or_nowhere.map_or(InPlaceVerdict::Nothing, |_| InPlaceVerdict::Wrong);
             }
         };
         self.done = Some(Completion { slot, result: result_of(result) });

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use rustix::fs::{Mode, OFlags};
 
-use super::Kind;
+use super::IoKind;
 use super::single::Medium;
 use host::sys::beneath::Spot;
 
@@ -22,7 +22,7 @@ unsafe extern "C" {
 }
 
 /// One file, opened by itself: closing it is the last close of a writer.
-struct Stream {
+struct StdioFile {
     file: *mut libc::FILE,
     /// Where the next byte comes from or goes to.
     at: u64,
@@ -30,8 +30,8 @@ struct Stream {
     buffer: Vec<u8>,
 }
 
-impl Stream {
-    fn open(spot: &Spot, writes: bool, buffer_bytes: usize) -> io::Result<Stream> {
+impl StdioFile {
+    fn open(spot: &Spot, writes: bool, buffer_bytes: usize) -> io::Result<StdioFile> {
         let flags = if writes { OFlags::RDWR } else { OFlags::RDONLY };
         let file = spot.open(flags, Mode::empty())?.into_raw_fd();
         let mode = if writes { c"r+" } else { c"r" };
@@ -44,7 +44,7 @@ impl Stream {
             unsafe { libc::close(file) };
             return Err(why);
         }
-        let mut opened = Stream { file: stream, at: 0, buffer: vec![0; buffer_bytes] };
+        let mut opened = StdioFile { file: stream, at: 0, buffer: vec![0; buffer_bytes] };
         if buffer_bytes > 0 {
             let start = opened.buffer.as_mut_ptr().cast();
             // SAFETY: nothing was read or written yet; the buffer lives on the heap, is touched by
@@ -103,7 +103,7 @@ impl Stream {
     }
 }
 
-impl Drop for Stream {
+impl Drop for StdioFile {
     fn drop(&mut self) {
         let _ = self.close();
     }
@@ -116,7 +116,7 @@ fn done(result: c_int) -> io::Result<()> {
 
 /// Files by the C library; with `BYTES`, each byte by a call of its own.
 pub struct Stdio<const BYTES: bool> {
-    streams: Vec<Stream>,
+    streams: Vec<StdioFile>,
     spots: Vec<Spot>,
     writes: bool,
     buffer_bytes: usize,
@@ -140,19 +140,25 @@ impl<const BYTES: bool> Stdio<BYTES> {
 
 impl<const BYTES: bool> Medium for Stdio<BYTES> {
     #[inline]
-    fn act(&mut self, kind: Kind, buffer: &mut [u8], file: u32, offset: u64) -> io::Result<usize> {
+    fn act(
+        &mut self,
+        kind: IoKind,
+        buffer: &mut [u8],
+        file: u32,
+        offset: u64,
+    ) -> io::Result<usize> {
         let stream = self.streams.get_mut(file as usize).ok_or(io::ErrorKind::InvalidInput)?;
-        if matches!(kind, Kind::Sync | Kind::SyncData) {
-            return stream.sync(kind == Kind::SyncData).map(|()| 0);
+        if matches!(kind, IoKind::Sync | IoKind::SyncData) {
+            return stream.sync(kind == IoKind::SyncData).map(|()| 0);
         }
         stream.seek(offset)?;
         let (start, length) = (buffer.as_mut_ptr(), buffer.len());
         let moved = match (kind, BYTES) {
             // SAFETY: an open FILE, as `seek` has seen, and a buffer of `length` bytes.
-            (Kind::Read, false) => unsafe { libc::fread(start.cast(), 1, length, stream.file) },
+            (IoKind::Read, false) => unsafe { libc::fread(start.cast(), 1, length, stream.file) },
             // SAFETY: it takes any descriptor.
             (_, false) => unsafe { libc::fwrite(start.cast(), 1, length, stream.file) },
-            (Kind::Read, true) => get(stream.file, buffer),
+            (IoKind::Read, true) => get(stream.file, buffer),
             (_, true) => put(stream.file, buffer),
         };
         stream.at += moved as u64;
@@ -164,17 +170,17 @@ impl<const BYTES: bool> Medium for Stdio<BYTES> {
     }
 
     fn write_out(&mut self) -> io::Result<()> {
-        self.streams.iter_mut().try_for_each(Stream::write_out)
+        self.streams.iter_mut().try_for_each(StdioFile::write_out)
     }
 
     fn close(&mut self) -> io::Result<()> {
-        self.streams.iter_mut().try_for_each(Stream::close)
+        self.streams.iter_mut().try_for_each(StdioFile::close)
     }
 
     fn reopen(&mut self) -> io::Result<()> {
         self.streams.clear();
         for spot in &self.spots {
-            self.streams.push(Stream::open(spot, self.writes, self.buffer_bytes)?);
+            self.streams.push(StdioFile::open(spot, self.writes, self.buffer_bytes)?);
         }
         Ok(())
     }
@@ -227,7 +233,7 @@ mod tests {
         let mut writer = Stdio::<BYTES>::new(std::slice::from_ref(&path), true, BLOCK).unwrap();
         for number in 0..3 {
             let offset = (number * BLOCK) as u64;
-            let wrote = writer.act(Kind::Write, &mut block(number), 0, offset);
+            let wrote = writer.act(IoKind::Write, &mut block(number), 0, offset);
             assert_eq!(wrote.unwrap(), BLOCK);
         }
         writer.write_out().unwrap();
@@ -235,23 +241,23 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), all);
         // The second round begins at the start again, through a new FILE.
         writer.close().unwrap();
-        assert!(writer.act(Kind::Write, &mut block(9), 0, 0).is_err(), "it is closed");
-        assert!(writer.act(Kind::Sync, &mut [], 0, 0).is_err(), "so there is nothing to sync");
+        assert!(writer.act(IoKind::Write, &mut block(9), 0, 0).is_err(), "it is closed");
+        assert!(writer.act(IoKind::Sync, &mut [], 0, 0).is_err(), "so there is nothing to sync");
         writer.reopen().unwrap();
-        writer.act(Kind::Write, &mut block(9), 0, 0).unwrap();
-        assert_eq!(writer.act(Kind::Sync, &mut [], 0, 0).unwrap(), 0);
+        writer.act(IoKind::Write, &mut block(9), 0, 0).unwrap();
+        assert_eq!(writer.act(IoKind::Sync, &mut [], 0, 0).unwrap(), 0);
         drop(writer);
         assert_eq!(std::fs::read(&path).unwrap()[..BLOCK], block(9));
         let mut reader = Stdio::<BYTES>::new(std::slice::from_ref(&path), false, BLOCK).unwrap();
         let mut buffer = vec![0; BLOCK];
         for number in [0, 1, 2, 1] {
             let offset = (number * BLOCK) as u64;
-            assert_eq!(reader.act(Kind::Read, &mut buffer, 0, offset).unwrap(), BLOCK);
+            assert_eq!(reader.act(IoKind::Read, &mut buffer, 0, offset).unwrap(), BLOCK);
             assert_eq!(buffer, block(if number == 0 { 9 } else { number }));
         }
-        let beyond = reader.act(Kind::Read, &mut buffer, 0, 2 * BLOCK as u64 + 100).unwrap();
+        let beyond = reader.act(IoKind::Read, &mut buffer, 0, 2 * BLOCK as u64 + 100).unwrap();
         assert_eq!(beyond, BLOCK - 100, "the end of the file is a short read");
-        assert!(reader.act(Kind::Write, &mut buffer, 0, 0).is_err(), "opened to read");
+        assert!(reader.act(IoKind::Write, &mut buffer, 0, 0).is_err(), "opened to read");
     }
 
     #[test]
@@ -264,11 +270,11 @@ mod tests {
     fn a_full_device_is_an_error_in_the_kernels_words() {
         let full = PathBuf::from("/dev/full");
         let mut writer = Stdio::<false>::new(std::slice::from_ref(&full), true, BLOCK).unwrap();
-        let wrote = writer.act(Kind::Write, &mut block(0), 0, 0).and_then(|_| writer.write_out());
+        let wrote = writer.act(IoKind::Write, &mut block(0), 0, 0).and_then(|_| writer.write_out());
         assert_eq!(wrote.unwrap_err().raw_os_error(), Some(libc::ENOSPC));
         let mut bytes = Stdio::<true>::new(&[full], true, BLOCK).unwrap();
         let mut all = block(0).repeat(8);
-        let wrote = bytes.act(Kind::Write, &mut all, 0, 0).and_then(|_| bytes.write_out());
+        let wrote = bytes.act(IoKind::Write, &mut all, 0, 0).and_then(|_| bytes.write_out());
         assert_eq!(wrote.unwrap_err().raw_os_error(), Some(libc::ENOSPC));
         assert!(Stdio::<false>::new(&["/nowhere/at/all".into()], false, BLOCK).is_err());
     }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use rustix::fs::{Mode, OFlags};
 
-use super::Kind;
+use super::IoKind;
 use super::single::Medium;
 use host::sys::beneath::Spot;
 use host::sys::dontcache;
@@ -19,7 +19,13 @@ pub struct Blocking<'a, const DONTCACHE: bool>(pub &'a [File]);
 
 impl<const DONTCACHE: bool> Medium for Blocking<'_, DONTCACHE> {
     #[inline]
-    fn act(&mut self, kind: Kind, buffer: &mut [u8], file: u32, offset: u64) -> io::Result<usize> {
+    fn act(
+        &mut self,
+        kind: IoKind,
+        buffer: &mut [u8],
+        file: u32,
+        offset: u64,
+    ) -> io::Result<usize> {
         act::<DONTCACHE>(self.0, kind, buffer, file, offset)
     }
 }
@@ -27,19 +33,19 @@ impl<const DONTCACHE: bool> Medium for Blocking<'_, DONTCACHE> {
 #[inline]
 fn act<const DONTCACHE: bool>(
     files: &[File],
-    kind: Kind,
+    kind: IoKind,
     buffer: &mut [u8],
     file: u32,
     offset: u64,
 ) -> io::Result<usize> {
     let file = files.get(file as usize).ok_or(io::ErrorKind::InvalidInput)?;
     match kind {
-        Kind::Read if DONTCACHE => dontcache::read_at(file, buffer, offset),
-        Kind::Write if DONTCACHE => dontcache::write_at(file, buffer, offset),
-        Kind::Read => file.read_at(buffer, offset),
-        Kind::Write => file.write_at(buffer, offset),
-        Kind::Sync => file.sync_all().map(|()| 0),
-        Kind::SyncData => file.sync_data().map(|()| 0),
+        IoKind::Read if DONTCACHE => dontcache::read_at(file, buffer, offset),
+        IoKind::Write if DONTCACHE => dontcache::write_at(file, buffer, offset),
+        IoKind::Read => file.read_at(buffer, offset),
+        IoKind::Write => file.write_at(buffer, offset),
+        IoKind::Sync => file.sync_all().map(|()| 0),
+        IoKind::SyncData => file.sync_data().map(|()| 0),
     }
 }
 
@@ -68,7 +74,13 @@ impl<const DONTCACHE: bool> Closing<DONTCACHE> {
 
 impl<const DONTCACHE: bool> Medium for Closing<DONTCACHE> {
     #[inline]
-    fn act(&mut self, kind: Kind, buffer: &mut [u8], file: u32, offset: u64) -> io::Result<usize> {
+    fn act(
+        &mut self,
+        kind: IoKind,
+        buffer: &mut [u8],
+        file: u32,
+        offset: u64,
+    ) -> io::Result<usize> {
         act::<DONTCACHE>(&self.files, kind, buffer, file, offset)
     }
 
@@ -102,11 +114,11 @@ mod tests {
         std::fs::write(&path, [1; 512]).unwrap();
         let mut closing = Closing::<false>::new(std::slice::from_ref(&path), true, false).unwrap();
         let mut buffer = [2; 512];
-        assert_eq!(closing.act(Kind::Write, &mut buffer, 0, 512).unwrap(), 512);
+        assert_eq!(closing.act(IoKind::Write, &mut buffer, 0, 512).unwrap(), 512);
         closing.close().unwrap();
-        assert!(closing.act(Kind::Read, &mut buffer, 0, 0).is_err());
+        assert!(closing.act(IoKind::Read, &mut buffer, 0, 0).is_err());
         closing.reopen().unwrap();
-        assert_eq!(closing.act(Kind::Read, &mut buffer, 0, 0).unwrap(), 512);
+        assert_eq!(closing.act(IoKind::Read, &mut buffer, 0, 0).unwrap(), 512);
         assert_eq!((buffer, std::fs::read(&path).unwrap().len()), ([1; 512], 1024));
     }
 }

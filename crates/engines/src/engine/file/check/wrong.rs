@@ -1,7 +1,7 @@
 //! What becomes of a read that did not bring what was written: each block of it is looked at by
 //! itself, so that one bad sector is one fault and its neighbours are checked all the same.
 
-use super::{Blocks, UNSTEADY};
+use super::{BlockCheck, UNSTEADY};
 use crate::engine::load::again::Place;
 use crate::engine::load::control::Phase;
 use crate::engine::load::suspect::Suspect;
@@ -15,7 +15,7 @@ const OF_REQUESTS: u64 = 1 << 63;
 /// A stream that is told to stop goes on reading again for so long at most, ns.
 const STOPPING_MAX_NS: u64 = 5_000_000_000;
 
-impl Blocks<'_> {
+impl BlockCheck<'_> {
     /// Looks at every block of a read of `bytes.len()` bytes that ended with `result`, the first of
     /// which should be `first`.
     #[cold]
@@ -200,9 +200,9 @@ mod tests {
     use crate::engine::Written;
     use crate::engine::file::check::Check;
     use crate::engine::file::files::StreamFiles;
-    use crate::engine::file::job::Job;
+    use crate::engine::file::job::FileJob;
     use crate::engine::file::protocol::LoadSpec;
-    use crate::engine::file::stream::Trial;
+    use crate::engine::file::stream::FileTrial;
     use crate::engine::load::control::Shared;
     use base::pattern::block::Format;
     use experiment::measurement::integrity::{FAULTS_MAX, Lasting};
@@ -212,18 +212,18 @@ mod tests {
 
     /// A trial on one file of four requests, whose blocks are as they should be.
     #[expect(clippy::disallowed_methods, reason = "makes a fixture")]
-    fn trial(folder: &std::path::Path) -> Trial {
+    fn trial(folder: &std::path::Path) -> FileTrial {
         let path = folder.join("f");
         let settings = json!({"verify": "crc32c", "direct": false, "block-size": REQUEST});
         let streams = vec![vec![path.clone()]];
         let (bench, written) = Default::default();
         let spec = LoadSpec { settings, seed: 1, campaign: 22, streams, bench, written };
-        let job = Job::new(&spec).unwrap().0;
+        let job = FileJob::new(&spec).unwrap().0;
         let mut bytes = vec![0; 4 * REQUEST];
         format(&job).write(&mut bytes, FIRST, 1);
         std::fs::write(&path, bytes).unwrap();
         let files = vec![File::open(&path).unwrap()];
-        Trial {
+        FileTrial {
             job,
             files: vec![StreamFiles {
                 files,
@@ -242,7 +242,7 @@ mod tests {
         }
     }
 
-    fn format(job: &Job) -> Format {
+    fn format(job: &FileJob) -> Format {
         job.verify.unwrap()
     }
 
@@ -250,7 +250,7 @@ mod tests {
     fn a_request_that_fails_once_is_one_fault_and_what_comes_of_it_then_is_checked() {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let trial = trial(folder.path());
-        let mut blocks = Blocks::new(trial.ground(), format(&trial.job), 0);
+        let mut blocks = BlockCheck::new(trial.ground(), format(&trial.job), 0);
         let junk = vec![1; REQUEST];
         for _ in 0..3 {
             blocks.look(&junk, -libc::EIO, 0, REQUEST as u64);
@@ -279,7 +279,7 @@ mod tests {
         let mut bytes = std::fs::read(&path).unwrap();
         bytes[REQUEST + 5000] ^= 4;
         std::fs::write(&path, bytes).unwrap();
-        let mut blocks = Blocks::new(trial.ground(), format(&trial.job), 0);
+        let mut blocks = BlockCheck::new(trial.ground(), format(&trial.job), 0);
         blocks.look(&vec![1; REQUEST], -libc::EIO, 0, REQUEST as u64);
         let integrity = blocks.found().unwrap();
         assert_eq!((integrity.unreadable, integrity.wrong_blocks()), (1, 1));
@@ -291,7 +291,7 @@ mod tests {
     fn a_short_read_is_told_block_by_block_and_its_whole_blocks_are_checked() {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let trial = trial(folder.path());
-        let mut blocks = Blocks::new(trial.ground(), format(&trial.job), 0);
+        let mut blocks = BlockCheck::new(trial.ground(), format(&trial.job), 0);
         let mut bytes = vec![0; REQUEST];
         format(&trial.job).write(&mut bytes, FIRST, 1);
         blocks.look(&bytes, 4096 + 1000, 0, 0);
@@ -308,7 +308,7 @@ mod tests {
     fn what_was_wrong_where_it_lay_and_right_in_its_copy_counts_as_wrong() {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let trial = trial(folder.path());
-        let mut blocks = Blocks::new(trial.ground(), format(&trial.job), 0);
+        let mut blocks = BlockCheck::new(trial.ground(), format(&trial.job), 0);
         let mut bytes = vec![0; REQUEST];
         format(&trial.job).write(&mut bytes, FIRST, 1);
         blocks.look_again(&bytes, REQUEST as i32, 0, 0);
@@ -324,7 +324,7 @@ mod tests {
     fn errors_of_the_request_itself_end_the_trial_as_ever() {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let trial = trial(folder.path());
-        let blocks = Blocks::new(trial.ground(), format(&trial.job), 0);
+        let blocks = BlockCheck::new(trial.ground(), format(&trial.job), 0);
         let goes_on = |result: i32| blocks.goes_on(result, REQUEST as i32);
         assert!([0, 1, 16384, -libc::EIO, -libc::ENODATA].into_iter().all(goes_on));
         assert!(![-libc::EINVAL, -libc::ENOMEM, -libc::EBADF, 16385].into_iter().any(goes_on));
@@ -334,7 +334,7 @@ mod tests {
     fn nobody_reads_again_long_after_he_was_told_to_stop_or_when_he_has_kept_enough() {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let trial = trial(folder.path());
-        let mut blocks = Blocks::new(trial.ground(), format(&trial.job), 0);
+        let mut blocks = BlockCheck::new(trial.ground(), format(&trial.job), 0);
         trial.faults_kept.store(FAULTS_MAX, std::sync::atomic::Ordering::Relaxed);
         let junk = vec![1; REQUEST];
         blocks.look(&junk, -libc::EIO, 0, 0);
@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(integrity.wrong, [("unwritten".to_owned(), 4)].into(), "0x01 over and over");
         assert!(integrity.faults.is_empty());
         // What came in the moment of the stop is told as ever.
-        let mut blocks = Blocks::new(trial.ground(), format(&trial.job), 0);
+        let mut blocks = BlockCheck::new(trial.ground(), format(&trial.job), 0);
         blocks.look(&junk, -libc::EIO, 0, 0);
         let integrity = blocks.found().unwrap();
         assert_eq!((integrity.unreadable, integrity.faults.len()), (1, 1));

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::super::job::Job;
-use super::{Opened, check_alignment, check_dontcache, note_tail, push_once};
+use super::super::job::FileJob;
+use super::{OpenedFiles, check_alignment, check_dontcache, note_tail, push_once};
 use crate::engine::Error;
 use base::value;
 use host::sys::{Host, beneath, pages};
@@ -62,10 +62,10 @@ fn place(names: &[Vec<PathBuf>], index: usize, path: &Path) -> (u64, u64) {
 /// `Unsupported` where it is to be written, cannot do the block size, or its part holds no block;
 /// `Failed` with the kernel's words for the rest.
 pub fn prepare(
-    job: &Job,
+    job: &FileJob,
     (path, file): (&Path, &File),
     (names, index): (&[Vec<PathBuf>], usize),
-    opened: &mut Opened,
+    opened: &mut OpenedFiles,
 ) -> Result<Region, Error> {
     if job.direction.writes() || job.verify.is_some() || names[index].len() != 1 {
         let what = format!("{} is a block device, which is only read", path.display());
@@ -101,7 +101,7 @@ pub fn prepare(
 }
 
 /// All that is read is in memory first with cold=false: more than fits never is.
-fn check_warm(job: &Job, path: &Path, bytes: u64) -> Result<(), Error> {
+fn check_warm(job: &FileJob, path: &Path, bytes: u64) -> Result<(), Error> {
     if job.cold || job.direct {
         return Ok(());
     }
@@ -119,7 +119,7 @@ fn check_warm(job: &Job, path: &Path, bytes: u64) -> Result<(), Error> {
 }
 
 /// A part of a disk is not all of it: its outer tracks are faster, and heads travel less.
-fn note_part(path: &Path, size: u64, bytes: u64, count: u64, opened: &mut Opened) {
+fn note_part(path: &Path, size: u64, bytes: u64, count: u64, opened: &mut OpenedFiles) {
     let used = bytes.saturating_mul(count);
     if used as f64 >= WHOLE * size as f64 {
         return;
@@ -148,7 +148,7 @@ const ZEROS: u64 = 29;
 
 /// Flash that was never written, or was trimmed, and a thin volume answer without reading anything.
 /// The looks go around the page cache, so that they warm none.
-fn note_zeros(path: &Path, size: u64, opened: &mut Opened) {
+fn note_zeros(path: &Path, size: u64, opened: &mut OpenedFiles) {
     let zeros = zeros(path, size).filter(|zeros| *zeros >= ZEROS);
     if let Some(zeros) = zeros {
         push_once(&mut opened.prepared.notes, "reads-zeros", || {

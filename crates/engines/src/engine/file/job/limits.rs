@@ -1,6 +1,6 @@
 //! Whether so many streams fit: descriptors, threads, memory. Asked before anything is opened.
 
-use super::{Direction, IoEngine, Job};
+use super::{Direction, FileJob, IoEngine};
 use crate::engine::Error;
 use crate::engine::load::cpus::descriptors;
 use crate::engine::load::room::{
@@ -18,7 +18,7 @@ const SPARE_DESCRIPTORS: u64 = 32;
 ///
 /// # Errors
 /// `Unsupported` with that number.
-pub fn check(job: &Job, host: &Host, files_per_stream: u64) -> Result<(), Error> {
+pub fn check(job: &FileJob, host: &Host, files_per_stream: u64) -> Result<(), Error> {
     let descriptors = descriptors();
     let each = files_per_stream + u64::from(job.engine == IoEngine::Uring);
     let fit = descriptors.saturating_sub(SPARE_DESCRIPTORS) / each.max(1);
@@ -37,7 +37,7 @@ pub fn check(job: &Job, host: &Host, files_per_stream: u64) -> Result<(), Error>
 
 /// Refuses files that are larger than this process may write them: a write beyond that fails in the
 /// middle of the trial.
-fn check_file_size(job: &Job, limit: Option<u64>) -> Result<(), Error> {
+fn check_file_size(job: &FileJob, limit: Option<u64>) -> Result<(), Error> {
     match limit.filter(|limit| job.file_bytes > *limit && job.direction != Direction::Read) {
         Some(limit) => Err(Error::Unsupported(format!(
             "a file of {} is too large: {}",
@@ -49,7 +49,7 @@ fn check_file_size(job: &Job, limit: Option<u64>) -> Result<(), Error> {
 }
 
 /// Whether a stream's buffers get huge pages: large ones, or few enough that rounding up is cheap.
-pub fn wants_huge_pages(job: &Job) -> bool {
+pub fn wants_huge_pages(job: &FileJob) -> bool {
     const LARGE: u64 = 1 << 20;
     const FEW: usize = 128;
     job.huge_pages && (buffer_bytes(job) >= LARGE || job.streams <= FEW)
@@ -57,7 +57,7 @@ pub fn wants_huge_pages(job: &Job) -> bool {
 
 /// Number of buffers of a stream. Writers go round in at least 2 MiB of them, so that no compressor
 /// with a smaller window sees the same body twice.
-pub fn buffers(job: &Job) -> u64 {
+pub fn buffers(job: &FileJob) -> u64 {
     const POOL_BYTES: u64 = 2 << 20;
     let depth = u64::from(job.depth);
     match job.direction {
@@ -70,11 +70,11 @@ pub fn buffers(job: &Job) -> u64 {
 }
 
 /// Buffers of one stream in bytes.
-pub fn buffer_bytes(job: &Job) -> u64 {
+pub fn buffer_bytes(job: &FileJob) -> u64 {
     buffers(job).saturating_mul(job.block_bytes)
 }
 
-fn stream_bytes(job: &Job) -> u64 {
+fn stream_bytes(job: &FileJob) -> u64 {
     let huge = host::sys::arena::HUGE_PAGE as u64;
     let buffers = match wants_huge_pages(job) {
         true => buffer_bytes(job).next_multiple_of(huge),
@@ -94,11 +94,11 @@ mod tests {
     use super::*;
     use crate::engine::file::protocol::LoadSpec;
 
-    fn job(streams: usize, settings: serde_json::Value) -> Job {
+    fn job(streams: usize, settings: serde_json::Value) -> FileJob {
         let streams = vec![vec!["/x".into()]; streams];
         let (bench, written) = Default::default();
         let spec = LoadSpec { settings, seed: 0, campaign: 0, streams, bench, written };
-        Job::new(&spec).unwrap().0
+        FileJob::new(&spec).unwrap().0
     }
 
     #[expect(clippy::disallowed_methods, reason = "makes a fixture")]

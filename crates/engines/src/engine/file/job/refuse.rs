@@ -1,6 +1,6 @@
 //! What cannot be done as asked, refused by name with what would work.
 
-use super::{Direction, Fsync, IoEngine, Job, Order, unchecked};
+use super::{AccessOrder, Direction, FileJob, FsyncPolicy, IoEngine, unchecked};
 use crate::engine::Error;
 use base::value::Stop;
 
@@ -8,7 +8,7 @@ use base::value::Stop;
 ///
 /// # Errors
 /// `Unsupported`, with what would work.
-pub fn refuse(job: &Job) -> Result<(), Error> {
+pub fn refuse(job: &FileJob) -> Result<(), Error> {
     let unsupported = |what: String| Err(Error::Unsupported(what));
     let one_at_a_time = !matches!(job.engine, IoEngine::Uring | IoEngine::Aio);
     if one_at_a_time && job.depth > 1 {
@@ -59,7 +59,7 @@ pub fn refuse(job: &Job) -> Result<(), Error> {
     if job.poll && (job.engine != IoEngine::Uring || !job.direct) {
         return unsupported("poll=true needs io-engine=uring and direct=true".to_owned());
     }
-    if job.poll && job.fsync == Fsync::Every && job.direction.writes() {
+    if job.poll && job.fsync == FsyncPolicy::Every && job.direction.writes() {
         return unsupported("a polled ring has no fsync; poll=true needs fsync=end".to_owned());
     }
     if let Stop::Bits(_) = job.stop {
@@ -76,7 +76,7 @@ pub fn refuse(job: &Job) -> Result<(), Error> {
 }
 
 /// The C library's FILE is one sequence of bytes.
-fn refuse_stdio(job: &Job) -> Result<(), Error> {
+fn refuse_stdio(job: &FileJob) -> Result<(), Error> {
     if !job.engine.is_stdio() {
         return Ok(());
     }
@@ -88,7 +88,7 @@ fn refuse_stdio(job: &Job) -> Result<(), Error> {
         )));
     }
     let both = matches!(job.direction, Direction::Mix(_) | Direction::Update(_));
-    if job.order != Order::Forward || both {
+    if job.order != AccessOrder::Forward || both {
         return Err(Error::Unsupported(format!(
             "io-engine={name} goes through a file from its start to its end; it needs \
              access=read, write or rewrite"
@@ -98,7 +98,7 @@ fn refuse_stdio(job: &Job) -> Result<(), Error> {
 }
 
 /// A flag of the calls that read and write, which go through the page cache.
-fn refuse_dontcache(job: &Job) -> Result<(), Error> {
+fn refuse_dontcache(job: &FileJob) -> Result<(), Error> {
     if !job.dontcache {
         return Ok(());
     }
@@ -120,10 +120,10 @@ fn refuse_dontcache(job: &Job) -> Result<(), Error> {
 }
 
 /// What is done between two rounds through the files, and whether it counts.
-fn refuse_rounds(job: &Job) -> Result<(), Error> {
+fn refuse_rounds(job: &FileJob) -> Result<(), Error> {
     let unsupported = |what: &str| Err(Error::Unsupported(what.to_owned()));
     let writes = job.direction == Direction::Write;
-    if job.fresh && (!writes || job.overwrite || job.order != Order::Forward) {
+    if job.fresh && (!writes || job.overwrite || job.order != AccessOrder::Forward) {
         return unsupported("only access=write makes files anew; fresh-file=true needs it");
     }
     if job.fresh && job.engine == IoEngine::Mmap {
@@ -221,8 +221,8 @@ mod tests {
             bench: Default::default(),
             written: Vec::new(),
         };
-        assert!(Job::new(&spec(1)).is_ok());
-        let Err(Error::Unsupported(what)) = Job::new(&spec(2)) else { panic!() };
+        assert!(FileJob::new(&spec(1)).is_ok());
+        let Err(Error::Unsupported(what)) = FileJob::new(&spec(2)) else { panic!() };
         assert!(what.contains("needs streams=1"), "{what}");
     }
 }

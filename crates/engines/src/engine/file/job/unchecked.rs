@@ -1,6 +1,6 @@
 //! Trials that are to be verified and could not be, wholly: refused, never run unchecked.
 
-use super::{Direction, Job, Order};
+use super::{AccessOrder, Direction, FileJob};
 use crate::engine::Error;
 use base::pattern::Data;
 
@@ -8,7 +8,7 @@ use base::pattern::Data;
 ///
 /// # Errors
 /// `Unsupported`, with what would work.
-pub fn refuse(job: &Job) -> Result<(), Error> {
+pub fn refuse(job: &FileJob) -> Result<(), Error> {
     let Some(format) = job.verify else { return Ok(()) };
     let name = format!("verify={}", format.checksum.name());
     let unsupported = |what: String| Err(Error::Unsupported(what));
@@ -31,7 +31,7 @@ pub fn refuse(job: &Job) -> Result<(), Error> {
                  and written; {name} needs an access that only reads, or the plan `integrity`"
             ));
         }
-        Direction::Write if job.order != Order::Forward => {
+        Direction::Write if job.order != AccessOrder::Forward => {
             return unsupported(format!(
                 "{name} writes whole files, one block after the other; it needs access=write or \
                  rewrite, or one that reads"
@@ -62,7 +62,7 @@ pub fn refuse(job: &Job) -> Result<(), Error> {
 ///
 /// # Errors
 /// `Unsupported`, with what would work.
-pub fn check_size(job: &Job) -> Result<(), Error> {
+pub fn check_size(job: &FileJob) -> Result<(), Error> {
     let Some(format) = job.verify else { return Ok(()) };
     let block_bytes = format.block_bytes as u64;
     if job.file_bytes.is_multiple_of(block_bytes) {

@@ -11,10 +11,10 @@
 //! Through a map nothing is copied: the check is what touches the pages, so it is the reading, and
 //! latency ends with it.
 
-use super::{Address, Backend, Check, Completion, Fault, Lane};
-use crate::engine::file::backend::Seen;
+use super::{AddressGenerator, Backend, Check, Completion, FileLane, IoFault};
+use crate::engine::file::backend::InPlaceVerdict;
 
-impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
+impl<B: Backend, G: AddressGenerator, C: Check> FileLane<'_, B, G, C> {
     /// Checks what has come at once, or keeps it until others are on their way.
     #[inline]
     pub(super) fn check_or_wait(&mut self, completion: Completion) {
@@ -26,7 +26,7 @@ impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
 
     /// Hands over what is queued, and checks what has come before.
     #[inline]
-    pub(super) fn check_meanwhile(&mut self) -> Result<(), Fault> {
+    pub(super) fn check_meanwhile(&mut self) -> Result<(), IoFault> {
         if self.unchecked.is_empty() {
             return Ok(());
         }
@@ -48,7 +48,7 @@ impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
     #[inline]
     fn check_one(&mut self, completion: Completion) {
         let io = *self.slots.at(completion.slot);
-        if io.seen == Seen::Right {
+        if io.seen == InPlaceVerdict::Right {
             self.check.saw(self.buffers.block());
             return self.slots.give::<false>(completion.slot);
         }
@@ -56,7 +56,9 @@ impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
         // in flight.
         let bytes = unsafe { self.buffers.slice(completion.slot) };
         match io.seen {
-            Seen::Wrong => self.check.look_again(bytes, completion.result, io.file, io.offset),
+            InPlaceVerdict::Wrong => {
+                self.check.look_again(bytes, completion.result, io.file, io.offset)
+            }
             _ => self.check.look(bytes, completion.result, io.file, io.offset),
         }
         self.slots.give::<false>(completion.slot);

@@ -2,18 +2,18 @@
 
 use std::io;
 
-use super::Slot;
-use crate::engine::file::backend::Kind;
+use super::IoSlot;
+use crate::engine::file::backend::IoKind;
 
 /// An I/O, or the interface itself, failed.
 #[derive(Debug)]
-pub enum Fault {
+pub enum IoFault {
     /// io_uring_enter, io_getevents and the like.
     Interface(io::Error),
     /// One I/O.
     Io {
         /// What was done.
-        kind: Kind,
+        kind: IoKind,
         /// Which file of the stream.
         file: u32,
         /// Where in it, bytes.
@@ -27,34 +27,34 @@ pub enum Fault {
     },
 }
 
-impl Fault {
+impl IoFault {
     /// From a completion.
     #[cold]
-    pub fn of(io: &Slot, kind: Kind, result: i32, wanted: i32) -> Fault {
+    pub fn from_result(io: &IoSlot, kind: IoKind, result: i32, wanted: i32) -> IoFault {
         let moved = match u64::try_from(result) {
             Ok(bytes) => Ok(bytes),
             Err(_) => Err(io::Error::from_raw_os_error(result.saturating_neg())),
         };
         let wanted = wanted.max(0) as u64;
-        Fault::Io { kind, file: io.file, offset: io.offset, wanted, moved, rest: None }
+        IoFault::Io { kind, file: io.file, offset: io.offset, wanted, moved, rest: None }
     }
 
     /// Whether it looks like this I/O cannot be done here at all.
     pub fn is_unsupported(&self) -> bool {
-        let Fault::Io { moved: Err(why), .. } = self else { return false };
+        let IoFault::Io { moved: Err(why), .. } = self else { return false };
         matches!(why.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP))
     }
 
     /// In words; `path` names the file.
     pub fn describe(&self, path: impl Fn(u32) -> String) -> String {
         match self {
-            Fault::Interface(why) => format!("the I/O interface failed: {why}"),
-            Fault::Io { kind, file, offset, wanted, moved, rest } => {
+            IoFault::Interface(why) => format!("the I/O interface failed: {why}"),
+            IoFault::Io { kind, file, offset, wanted, moved, rest } => {
                 let verb = match kind {
-                    Kind::Read => "read",
-                    Kind::Write => "write",
-                    Kind::Sync => "fsync",
-                    Kind::SyncData => "fdatasync",
+                    IoKind::Read => "read",
+                    IoKind::Write => "write",
+                    IoKind::Sync => "fsync",
+                    IoKind::SyncData => "fdatasync",
                 };
                 let path = path(*file);
                 match moved {
@@ -82,9 +82,9 @@ fn why_no_more(why: &io::Error) -> String {
     }
 }
 
-impl From<io::Error> for Fault {
-    fn from(why: io::Error) -> Fault {
-        Fault::Interface(why)
+impl From<io::Error> for IoFault {
+    fn from(why: io::Error) -> IoFault {
+        IoFault::Interface(why)
     }
 }
 
@@ -94,29 +94,29 @@ mod tests {
 
     #[test]
     fn a_fault_names_the_file_the_place_and_the_kernels_words() {
-        let slot = Slot { file: 1, offset: 8192, ..Slot::default() };
+        let slot = IoSlot { file: 1, offset: 8192, ..IoSlot::default() };
         let path = |file: u32| format!("/x/{file}");
-        let full = Fault::of(&slot, Kind::Write, -libc::ENOSPC, 4096);
+        let full = IoFault::from_result(&slot, IoKind::Write, -libc::ENOSPC, 4096);
         assert_eq!(
             full.describe(path),
             "cannot write /x/1 at byte 8192: No space left on device (os error 28)"
         );
         assert!(!full.is_unsupported());
-        let short = Fault::of(&slot, Kind::Read, 512, 4096);
+        let short = IoFault::from_result(&slot, IoKind::Read, 512, 4096);
         assert_eq!(short.describe(path), "read of 4096 bytes of /x/1 at byte 8192 moved only 512");
         let after = |kind, rest| {
-            let mut fault = Fault::of(&slot, kind, 512, 4096);
-            let Fault::Io { rest: place, .. } = &mut fault else { panic!() };
+            let mut fault = IoFault::from_result(&slot, kind, 512, 4096);
+            let IoFault::Io { rest: place, .. } = &mut fault else { panic!() };
             *place = Some(rest);
             fault.describe(path)
         };
         assert_eq!(
-            after(Kind::Write, io::Error::from_raw_os_error(libc::ENOSPC)),
+            after(IoKind::Write, io::Error::from_raw_os_error(libc::ENOSPC)),
             "write of 4096 bytes of /x/1 at byte 8192 moved only 512: No space left on device (os \
              error 28); lower file-size, files or streams"
         );
-        let ended = after(Kind::Read, io::ErrorKind::UnexpectedEof.into());
+        let ended = after(IoKind::Read, io::ErrorKind::UnexpectedEof.into());
         assert!(ended.ends_with("moved only 512: the file ends there"), "{ended}");
-        assert!(Fault::of(&slot, Kind::Read, -libc::EINVAL, 4096).is_unsupported());
+        assert!(IoFault::from_result(&slot, IoKind::Read, -libc::EINVAL, 4096).is_unsupported());
     }
 }

@@ -3,7 +3,9 @@
 //! Latency counts from the time at which an operation was meant to begin, so that a server that
 //! stalls cannot hide the operations that waited (Tene's "coordinated omission").
 
-use super::{Address, Backend, Check, Done, Fault, Lane, Phase, monotonic_ns};
+use super::{
+    AddressGenerator, Backend, Check, FileLane, FileLaneResult, IoFault, Phase, monotonic_ns,
+};
 
 /// How often a stream that waits for its next operation looks whether it should stop, ns.
 const LOOK_NS: u64 = 50_000_000;
@@ -16,13 +18,15 @@ pub fn due_ns(number: u64, rate: u64, stream: u32, streams: u32) -> u64 {
     (turns * 1_000_000_000 / (rate * streams)) as u64
 }
 
-impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
+impl<B: Backend, G: AddressGenerator, C: Check> FileLane<'_, B, G, C> {
     /// Runs the trial at the rate of its terms.
     ///
     /// # Errors
     /// The first I/O that fails or falls short.
-    pub fn run_paced<const READS: bool, const WRITES: bool>(&mut self) -> Result<Done, Fault> {
-        let mut done = Done { started_ns: monotonic_ns(), ..Done::default() };
+    pub fn run_paced<const READS: bool, const WRITES: bool>(
+        &mut self,
+    ) -> Result<FileLaneResult, IoFault> {
+        let mut done = FileLaneResult { started_ns: monotonic_ns(), ..FileLaneResult::default() };
         self.limit = self.first_limit();
         let mut now = done.started_ns;
         loop {

@@ -1,10 +1,10 @@
 //! (pure) What is known of each I/O in flight, and which buffers are free.
 
-use crate::engine::file::backend::Seen;
+use crate::engine::file::backend::InPlaceVerdict;
 
 /// What follows when an I/O has come back whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Next {
+pub enum SlotFollowUp {
     /// It is over.
     #[default]
     Nothing,
@@ -16,7 +16,7 @@ pub enum Next {
 
 /// One I/O in flight.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Slot {
+pub struct IoSlot {
     /// From when its latency counts, ns.
     pub begun_ns: u64,
     /// From when that of the whole counts, where a read is followed by a write; ns.
@@ -30,30 +30,30 @@ pub struct Slot {
     /// Whether it reads.
     pub reads: bool,
     /// What follows.
-    pub next: Next,
+    pub next: SlotFollowUp,
     /// What a check of its bytes where they lie has found.
-    pub seen: Seen,
+    pub seen: InPlaceVerdict,
 }
 
 /// All slots, and a queue of the free ones. A writer takes the one that was free longest, and so
 /// goes round in all of its buffers; a reader the one used last, which is in the processor's cache.
 #[derive(Debug)]
-pub struct Slots {
-    slots: Box<[Slot]>,
+pub struct IoSlots {
+    slots: Box<[IoSlot]>,
     free: Box<[u32]>,
     mask: u32,
     head: u32,
     tail: u32,
 }
 
-impl Slots {
+impl IoSlots {
     /// `count` free slots.
-    pub fn new(count: usize) -> Slots {
+    pub fn new(count: usize) -> IoSlots {
         let room = count.next_power_of_two();
         let mut free = vec![0; room];
         (0..count).for_each(|slot| free[slot] = slot as u32);
-        Slots {
-            slots: vec![Slot::default(); room].into(),
+        IoSlots {
+            slots: vec![IoSlot::default(); room].into(),
             free: free.into(),
             mask: room as u32 - 1,
             head: 0,
@@ -84,7 +84,7 @@ impl Slots {
 
     /// What is known of the I/O on a slot.
     #[inline]
-    pub fn at(&mut self, slot: u32) -> &mut Slot {
+    pub fn at(&mut self, slot: u32) -> &mut IoSlot {
         &mut self.slots[(slot & self.mask) as usize]
     }
 }
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn slots_go_round_and_none_is_taken_twice() {
-        let mut slots = Slots::new(3);
+        let mut slots = IoSlots::new(3);
         assert_eq!([slots.take(), slots.take(), slots.take()], [0, 1, 2]);
         slots.give::<true>(1);
         slots.give::<true>(0);

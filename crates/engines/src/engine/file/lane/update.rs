@@ -4,11 +4,11 @@
 //! writing back are one operation of a pass, and their latency as a whole is a transaction's; bytes
 //! and latency of each part are counted besides.
 
-use super::{Address, Backend, Check, Kind, Lane, Terms, monotonic_ns};
-use crate::engine::file::lane::slots::Next;
+use super::{AddressGenerator, Backend, Check, FileLane, IoKind, LaneSettings, monotonic_ns};
+use crate::engine::file::lane::slots::SlotFollowUp;
 use base::pattern::change;
 
-impl Terms {
+impl LaneSettings {
     /// Whether blocks are read first and then, all or some, written back.
     #[inline]
     pub(super) fn updates(&self) -> bool {
@@ -22,7 +22,7 @@ impl Terms {
     }
 }
 
-impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
+impl<B: Backend, G: AddressGenerator, C: Check> FileLane<'_, B, G, C> {
     /// Counts the reading of a block that has come, changes it, and queues its writing.
     #[inline]
     pub(super) fn write_back(&mut self, slot: u32, now: u64, record: bool) {
@@ -39,9 +39,9 @@ impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
         }
         let known = self.slots.at(slot);
         known.reads = false;
-        known.next = Next::Nothing;
+        known.next = SlotFollowUp::Nothing;
         // Changing a large block takes microseconds that are ours, not the kernel's.
         known.begun_ns = monotonic_ns();
-        self.backend.push(Kind::Write, slot, io.file, io.offset);
+        self.backend.push(IoKind::Write, slot, io.file, io.offset);
     }
 }

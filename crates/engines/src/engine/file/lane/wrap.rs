@@ -8,7 +8,8 @@
 //! count.
 
 use super::{
-    Address, Backend, Check, Fault, Kind, Lane, Phase, Relaxed, StreamFiles, monotonic_ns,
+    AddressGenerator, Backend, Check, FileLane, IoFault, IoKind, Phase, Relaxed, StreamFiles,
+    monotonic_ns,
 };
 use host::sys::clock;
 
@@ -35,7 +36,7 @@ impl Default for Wraps {
     }
 }
 
-impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
+impl<B: Backend, G: AddressGenerator, C: Check> FileLane<'_, B, G, C> {
     /// Whether another round waits for what is in flight.
     #[inline]
     pub(super) fn waits_at_wrap(&self) -> bool {
@@ -58,7 +59,7 @@ impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
     /// # Errors
     /// When what was written cannot be made durable.
     #[cold]
-    pub(super) fn come_round(&mut self) -> Result<bool, Fault> {
+    pub(super) fn come_round(&mut self) -> Result<bool, IoFault> {
         if self.waits_at_wrap() {
             return Ok(false);
         }
@@ -75,7 +76,7 @@ impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
     }
 
     /// Ends a round: first what counts as time, then the rest; false when the trial was ended.
-    fn end_round(&mut self) -> Result<bool, Fault> {
+    fn end_round(&mut self) -> Result<bool, IoFault> {
         let (at_wrap, pauses) = (self.terms.at_wrap, self.terms.pauses);
         let began_ns = monotonic_ns();
         if at_wrap.forget {
@@ -107,7 +108,7 @@ impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
     }
 
     /// What lies between two rounds.
-    fn make_ready(&mut self, began_ns: u64) -> Result<(), Fault> {
+    fn make_ready(&mut self, began_ns: u64) -> Result<(), IoFault> {
         let at_wrap = self.terms.at_wrap;
         if at_wrap.reopen && !at_wrap.close_in_time {
             self.backend.close().map_err(|why| self.of_file("close", why))?;
@@ -129,13 +130,13 @@ impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
         Ok(())
     }
 
-    fn of_file(&self, what: &str, why: std::io::Error) -> Fault {
+    fn of_file(&self, what: &str, why: std::io::Error) -> IoFault {
         let what = format!("cannot {what} a file of stream {}: {why}", self.terms.stream);
-        Fault::Interface(std::io::Error::new(why.kind(), what))
+        IoFault::Interface(std::io::Error::new(why.kind(), what))
     }
 
     /// Makes durable what was written, if that is asked.
-    fn flush(&mut self, began_ns: u64) -> Result<(), Fault> {
+    fn flush(&mut self, began_ns: u64) -> Result<(), IoFault> {
         if !self.terms.at_wrap.flush {
             return Ok(());
         }
@@ -150,9 +151,9 @@ impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
         Ok(())
     }
 
-    fn flush_files(&mut self) -> Result<(), Fault> {
-        let failed = |why, number| Fault::Io {
-            kind: Kind::Sync,
+    fn flush_files(&mut self) -> Result<(), IoFault> {
+        let failed = |why, number| IoFault::Io {
+            kind: IoKind::Sync,
             file: number,
             offset: 0,
             wanted: 0,

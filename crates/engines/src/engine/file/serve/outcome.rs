@@ -2,12 +2,12 @@
 
 use hdrhistogram::Histogram;
 
-use super::second::First;
+use super::second::FirstPass;
 use crate::engine::Error;
 use crate::engine::file::files::{push_once, resident};
-use crate::engine::file::job::{Direction, Fsync, Job, Order};
+use crate::engine::file::job::{AccessOrder, Direction, FileJob, FsyncPolicy};
 use crate::engine::file::protocol::{LoadResult, Prepared, write_histogram};
-use crate::engine::file::stream::{Trial, Yield};
+use crate::engine::file::stream::{FileStreamResult, FileTrial};
 use crate::engine::load::watch::Watched;
 use base::value;
 use base::value::Stop;
@@ -17,11 +17,11 @@ use facts::counters::series::Series;
 
 /// The result of a trial that has ended.
 pub fn gather(
-    trial: &Trial,
+    trial: &FileTrial,
     prepared: Prepared,
     watched: Watched,
-    mut yields: Vec<Yield>,
-    second: Option<First>,
+    mut yields: Vec<FileStreamResult>,
+    second: Option<FirstPass>,
 ) -> Result<LoadResult, Error> {
     let job = &trial.job;
     let integrity = integrity(job, &mut yields)?;
@@ -71,7 +71,7 @@ pub fn gather(
 ///
 /// # Errors
 /// When not a byte could be read: the rates of such a trial would be those of errors.
-fn integrity(job: &Job, yields: &mut [Yield]) -> Result<Option<Integrity>, Error> {
+fn integrity(job: &FileJob, yields: &mut [FileStreamResult]) -> Result<Option<Integrity>, Error> {
     if job.verify.is_none() || job.direction != Direction::Read {
         return Ok(None);
     }
@@ -87,13 +87,13 @@ fn integrity(job: &Job, yields: &mut [Yield]) -> Result<Option<Integrity>, Error
     Ok(Some(all))
 }
 
-fn streams(trial: &Trial, watched: &Watched, yields: &[Yield]) -> Vec<Stream> {
+fn streams(trial: &FileTrial, watched: &Watched, yields: &[FileStreamResult]) -> Vec<Stream> {
     let zero_ns = watched.started_monotonic_ns;
     let since = |at_ns: u64| at_ns.saturating_sub(zero_ns);
     let ended = trial.shared.marks().ended;
     let by_time = matches!(trial.job.stop, Stop::After(_) | Stop::Steady | Stop::Interval(_));
     let complete = by_time && !watched.stopped_early && !watched.cut;
-    let one = |(index, yielded): (usize, &Yield)| {
+    let one = |(index, yielded): (usize, &FileStreamResult)| {
         let done = &yielded.done;
         // A pass that time ends is the same for all: to the moment of the end.
         let at_end = ended.as_ref().map(|(at_ns, amounts)| (*at_ns, amounts[index]));
@@ -117,7 +117,7 @@ fn streams(trial: &Trial, watched: &Watched, yields: &[Yield]) -> Vec<Stream> {
     yields.iter().enumerate().map(one).collect()
 }
 
-fn latency(yields: &[Yield]) -> Result<Vec<(Operation, String)>, Error> {
+fn latency(yields: &[FileStreamResult]) -> Result<Vec<(Operation, String)>, Error> {
     let all = || yields.iter().flat_map(|yielded| &yielded.latency);
     let one = |kind: Operation| {
         let of_kind = all().filter(|(of, _)| *of == kind).map(|(_, histogram)| histogram);
@@ -138,9 +138,14 @@ fn merge<'a>(
     Ok(Some(merged))
 }
 
-fn durable(job: &Job, yields: &[Yield], streams: &[Stream], zero_ns: u64) -> Option<Durable> {
+fn durable(
+    job: &FileJob,
+    yields: &[FileStreamResult],
+    streams: &[Stream],
+    zero_ns: u64,
+) -> Option<Durable> {
     // Time that was not timed is in none of its figures.
-    if !job.direction.writes() || job.fsync == Fsync::Never || job.pauses() {
+    if !job.direction.writes() || job.fsync == FsyncPolicy::Never || job.pauses() {
         return None;
     }
     let durable_ns = yields.iter().filter_map(|yielded| yielded.durable_ns).max()?;
@@ -154,12 +159,12 @@ fn durable(job: &Job, yields: &[Yield], streams: &[Stream], zero_ns: u64) -> Opt
 /// Bytes that were read again and may have been in memory still. All orders but Zipf's come to each
 /// block once a round; what the rounds after the first read had been dropped before, as far as it
 /// went, or not at all.
-fn reread_bytes(trial: &Trial, yields: &[Yield]) -> Option<u64> {
+fn reread_bytes(trial: &FileTrial, yields: &[FileStreamResult]) -> Option<u64> {
     let job = &trial.job;
-    if matches!(job.order, Order::Zipf(_)) {
+    if matches!(job.order, AccessOrder::Zipf(_)) {
         return None;
     }
-    let one = |(yielded, blocks): (&Yield, u64)| {
+    let one = |(yielded, blocks): (&FileStreamResult, u64)| {
         let total = yielded.done.total;
         let came_to = match job.direction {
             // What is written back is not come to once more.
@@ -179,7 +184,7 @@ fn reread_bytes(trial: &Trial, yields: &[Yield]) -> Option<u64> {
     yields.iter().zip(trial.files.iter().map(|files| files.blocks())).map(one).sum()
 }
 
-fn second_pass(first: First, yields: &[Yield], load: &Series) -> Option<SecondPass> {
+fn second_pass(first: FirstPass, yields: &[FileStreamResult], load: &Series) -> Option<SecondPass> {
     let all = || yields.iter().filter_map(|yielded| yielded.second.as_ref());
     let started_ns = all().map(|done| done.started_ns).min()?;
     let stopped_ns = all().map(|done| done.stopped_ns).max()?;
@@ -192,7 +197,7 @@ fn second_pass(first: First, yields: &[Yield], load: &Series) -> Option<SecondPa
     Some(SecondPass { bytes, first_ns, second_ns, first_marks })
 }
 
-fn note_rate(job: &Job, yields: &[Yield]) -> Option<Note> {
+fn note_rate(job: &FileJob, yields: &[FileStreamResult]) -> Option<Note> {
     let behind: u64 = yields.iter().map(|yielded| yielded.done.behind).sum();
     let done: u64 = yields.iter().map(|yielded| yielded.done.total.ops()).sum();
     // Some are always on their way, and a thread may lose its processor for a moment.
@@ -211,7 +216,7 @@ fn note_rate(job: &Job, yields: &[Yield]) -> Option<Note> {
 }
 
 /// Reads or writes that the kernel moved in two parts or more, each of them counted as one.
-fn note_halved(yields: &[Yield]) -> Option<Note> {
+fn note_halved(yields: &[FileStreamResult]) -> Option<Note> {
     let halved: u64 = yields.iter().map(|yielded| yielded.done.halved).sum();
     (halved > 0).then(|| {
         Note::new(
@@ -226,7 +231,7 @@ fn note_halved(yields: &[Yield]) -> Option<Note> {
 }
 
 /// Buffered writers that came to the end of their files before the trial did.
-fn note_flushes(yields: &[Yield]) -> Option<Note> {
+fn note_flushes(yields: &[FileStreamResult]) -> Option<Note> {
     let all = || yields.iter().map(|yielded| &yielded.done);
     let flushes: u64 = all().map(|done| done.wraps.flushes).sum();
     let flush_ns: u64 = all().map(|done| done.wraps.flush_ns).sum();
@@ -245,7 +250,7 @@ fn note_flushes(yields: &[Yield]) -> Option<Note> {
     })
 }
 
-fn note_end(job: &Job, watched: &Watched) -> Option<Note> {
+fn note_end(job: &FileJob, watched: &Watched) -> Option<Note> {
     if watched.cut && matches!(job.stop, Stop::Bytes(_) | Stop::Pass) {
         return Some(Note::new(
             "cut-short",
@@ -268,7 +273,7 @@ fn note_end(job: &Job, watched: &Watched) -> Option<Note> {
 const SOME_PAGES: u64 = 64 << 10;
 
 /// Bytes of the files that are in memory and were not before.
-fn left_bytes(trial: &Trial, before: Option<u64>) -> Option<u64> {
+fn left_bytes(trial: &FileTrial, before: Option<u64>) -> Option<u64> {
     Some(resident(&trial.files).ok()?.saturating_sub(before?))
 }
 
@@ -296,7 +301,7 @@ fn note_kept(left: u64, file_bytes: u64, moved: u64) -> Option<Note> {
 
 /// Direct I/O leaves no pages behind, and pages that are asked to go do; a file system that ignores
 /// O_DIRECT, or lives in memory, is found by what is there afterwards.
-fn note_ignored_direct(trial: &Trial, before: Option<u64>, streams: &[Stream]) -> Option<Note> {
+fn note_ignored_direct(trial: &FileTrial, before: Option<u64>, streams: &[Stream]) -> Option<Note> {
     let left = left_bytes(trial, before)?.max(before?);
     (left > SOME_PAGES.max(moved(streams) / 100)).then(|| {
         Note::new(
@@ -313,7 +318,7 @@ fn note_ignored_direct(trial: &Trial, before: Option<u64>, streams: &[Stream]) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::file::lane::Done;
+    use crate::engine::file::lane::FileLaneResult;
 
     /// What stays for a moment is no sign: the last blocks, and what was read ahead when a reader
     /// was stopped. Of files that went round often, no more can stay than they hold.
@@ -333,20 +338,20 @@ mod tests {
     /// it had been ended is not counted.
     #[test]
     fn a_part_of_a_second_pass_is_held_against_a_part_of_the_first() {
-        let done = |started_ns, stopped_ns| Yield {
-            second: Some(Done { started_ns, stopped_ns, ..Done::default() }),
-            ..Yield::default()
+        let done = |started_ns, stopped_ns| FileStreamResult {
+            second: Some(FileLaneResult { started_ns, stopped_ns, ..FileLaneResult::default() }),
+            ..FileStreamResult::default()
         };
         let yields = [done(5_000_000_000, 5_900_000_000), done(5_100_000_000, 6_000_000_000)];
         let of = |part| {
-            let first = First { bytes: 1000, length_ns: 1_000_000_000, part };
+            let first = FirstPass { bytes: 1000, length_ns: 1_000_000_000, part };
             let pass = second_pass(first, &yields, &Series::default()).expect("a second pass");
             (pass.bytes, pass.first_ns, pass.second_ns)
         };
         assert_eq!(of(None), (1000, 1_000_000_000, 1_000_000_000));
         assert_eq!(of(Some((250, 300_000_000))), (250, 250_000_000, 300_000_000));
         assert_eq!(
-            second_pass(First { bytes: 1, length_ns: 1, part: None }, &[], &Series::default()),
+            second_pass(FirstPass { bytes: 1, length_ns: 1, part: None }, &[], &Series::default()),
             None
         );
     }

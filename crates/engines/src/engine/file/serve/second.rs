@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use super::{Ready, Stopped, Talk};
+use super::{ReadyFileTrial, Stopped, Talk};
 use crate::engine::file::control::{Event, Gate};
 use crate::engine::file::files::StreamFiles;
 use crate::engine::file::protocol::{Command, Message};
@@ -18,7 +18,7 @@ use host::sys::clock::monotonic_ns;
 
 /// What the second pass is to repeat, and how long that took the first time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct First {
+pub struct FirstPass {
     /// Bytes of all streams.
     pub bytes: u64,
     /// From the release until they had been read, ns.
@@ -30,10 +30,10 @@ pub struct First {
 
 /// Runs the second pass if the trial has one; `None` when it has none, or the parent stopped it.
 pub fn pass(
-    ready: &Ready,
+    ready: &ReadyFileTrial,
     watched: &mut Watched,
     talk: &mut Talk<'_>,
-) -> Result<Option<First>, Stopped> {
+) -> Result<Option<FirstPass>, Stopped> {
     let (trial, shared) = (&ready.trial, &ready.trial.shared);
     if !trial.job.second_pass || shared.marks().failure.is_some() {
         return Ok(None);
@@ -53,11 +53,11 @@ pub fn pass(
     shared.open_gate(Gate::SecondPass);
     let mut part = None;
     let complete = wait(ready, talk, first, &mut part);
-    Ok(complete.then_some(First { part, ..first }))
+    Ok(complete.then_some(FirstPass { part, ..first }))
 }
 
 /// What each stream had read in the first seconds, but no block twice; and when they had.
-fn first_part(ready: &Ready, watched: &Watched) -> Option<(First, Vec<u64>)> {
+fn first_part(ready: &ReadyFileTrial, watched: &Watched) -> Option<(FirstPass, Vec<u64>)> {
     let trial = &ready.trial;
     let (at_ns, amounts) = watched.early.as_ref()?;
     let released_ns = trial.shared.released_ns.load(Relaxed);
@@ -71,7 +71,7 @@ fn first_part(ready: &Ready, watched: &Watched) -> Option<(First, Vec<u64>)> {
     }
     let bytes = operations.iter().sum::<u64>() * trial.job.block_bytes;
     let length_ns = end_ns.saturating_sub(released_ns);
-    let first = First { bytes, length_ns, part: None };
+    let first = FirstPass { bytes, length_ns, part: None };
     (bytes > 0 && first.length_ns > 0).then_some((first, operations))
 }
 
@@ -86,7 +86,7 @@ const LATER_NOT_FASTER: f64 = 1.5;
 
 /// Whether a second pass is not faster than the first; `so_far` is what it had read from time to
 /// time: bytes, and ns since its start.
-fn is_not_faster(first: First, so_far: &[(u64, u64)]) -> bool {
+fn is_not_faster(first: FirstPass, so_far: &[(u64, u64)]) -> bool {
     let Some(&(bytes, ns)) = so_far.last() else { return false };
     let times = |bytes: u64, ns: u64| {
         let share = bytes as f64 / first.bytes.max(1) as f64;
@@ -102,7 +102,12 @@ fn is_not_faster(first: First, so_far: &[(u64, u64)]) -> bool {
 
 /// Waits for all streams; false when the parent stops it or it never ends. Ends it itself when a
 /// `part` tells enough.
-fn wait(ready: &Ready, talk: &mut Talk<'_>, first: First, part: &mut Option<(u64, u64)>) -> bool {
+fn wait(
+    ready: &ReadyFileTrial,
+    talk: &mut Talk<'_>,
+    first: FirstPass,
+    part: &mut Option<(u64, u64)>,
+) -> bool {
     // The first time took two seconds at most; a device that is thirty times slower now is ill.
     const PATIENCE_NS: u64 = 60_000_000_000;
     const TURN: Duration = Duration::from_millis(20);
@@ -156,7 +161,7 @@ mod tests {
     /// Every second pass took as long as the first, a ninth of an evaluation.
     #[test]
     fn a_second_pass_ends_when_a_part_tells_that_it_is_not_faster() {
-        let first = First { bytes: 1000, length_ns: 1_000_000_000, part: None };
+        let first = FirstPass { bytes: 1000, length_ns: 1_000_000_000, part: None };
         let after = |marks: &[(u64, u64)]| {
             let marks: Vec<_> = marks.iter().map(|(bytes, ms)| (*bytes, ms * 1_000_000)).collect();
             is_not_faster(first, &marks)
@@ -171,7 +176,7 @@ mod tests {
         // A cache that gives three times as much, after a stall.
         assert!(!after(&[(0, 100), (0, 150), (0, 200), (120, 240), (250, 283), (299, 300)]));
         assert!(!after(&[]));
-        let none = First { bytes: 0, length_ns: 0, part: None };
+        let none = FirstPass { bytes: 0, length_ns: 0, part: None };
         assert!(!is_not_faster(none, &[(0, 0)]));
     }
 }

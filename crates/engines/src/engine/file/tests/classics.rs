@@ -105,11 +105,11 @@ fn a_file_of_one_record_is_read_from_the_kernel_again_in_every_round() {
     let mut stdio =
         crate::engine::file::backend::stdio::Stdio::<false>::new(&files[0], false, BLOCK as usize)
             .unwrap();
-    use crate::engine::file::backend::{Kind, single::Medium};
+    use crate::engine::file::backend::{IoKind, single::Medium};
     let mut buffer = vec![0; BLOCK as usize];
     let before = io();
     for _ in 0..8 {
-        stdio.act(Kind::Read, &mut buffer, 0, 0).unwrap();
+        stdio.act(IoKind::Read, &mut buffer, 0, 0).unwrap();
         stdio.close().unwrap();
         stdio.reopen().unwrap();
     }

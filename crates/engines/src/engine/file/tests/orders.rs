@@ -5,7 +5,7 @@ use std::fs::File;
 use serde_json::{Value, json};
 
 use super::{MIB, contents, direct, directory, done, names, with};
-use crate::engine::file::address::{Address, Zipf};
+use crate::engine::file::address::{AddressGenerator, Zipf};
 use base::pattern::Header;
 use host::sys::pages;
 

@@ -98,7 +98,7 @@ fn format() -> Format {
     let (bench, written) = Default::default();
     let settings = settings();
     let spec = LoadSpec { settings, seed: 11, campaign: 22, streams, bench, written };
-    crate::engine::file::job::Job::new(&spec).unwrap().0.verify.unwrap()
+    crate::engine::file::job::FileJob::new(&spec).unwrap().0.verify.unwrap()
 }
 
 /// A page that is sent from where it lies may be read again, or dropped, before it is on its way.

@@ -90,7 +90,7 @@ extern "C" fn handler(
 mod tests {
     use std::sync::Arc;
 
-    use super::super::{Kind, Mapped};
+    use super::super::{IoKind, Mapped};
     use crate::engine::file::backend::single::{Medium, Single};
     use crate::engine::file::backend::{Backend, Buffers, Completion};
 
@@ -105,7 +105,7 @@ mod tests {
         let mut results = [0; 2];
         for (offset, result) in [0, 4096].into_iter().zip(&mut results) {
             let mut done = [Completion::default()];
-            mapped.push(Kind::Read, 0, 0, offset);
+            mapped.push(IoKind::Read, 0, 0, offset);
             assert_eq!(mapped.reap(&mut done), 1);
             *result = done[0].result;
         }
@@ -135,7 +135,7 @@ mod tests {
             });
         });
         assert!(!met_a_fault);
-        assert_eq!(mapped.act(Kind::Read, &mut buffer, 0, 0).unwrap(), 4096);
+        assert_eq!(mapped.act(IoKind::Read, &mut buffer, 0, 0).unwrap(), 4096);
     }
 
     /// With optimisation a copy from a bad sector was a good read of zeros: the count of faults was
@@ -150,7 +150,7 @@ mod tests {
         let mut mapped = Mapped::new(&files, (0, 4 * PAGE as u64), true, true).unwrap();
         let mut buffer = [7; 2 * PAGE];
         files[0].set_len(PAGE as u64).unwrap();
-        for kind in [Kind::Read, Kind::Write, Kind::Read] {
+        for kind in [IoKind::Read, IoKind::Write, IoKind::Read] {
             let errno = |at: usize, buffer: &mut [u8], mapped: &mut Mapped<'_>| {
                 mapped.act(kind, buffer, 0, at as u64).map_err(|why| why.raw_os_error())
             };
@@ -160,6 +160,6 @@ mod tests {
         }
         // The file's own pages are there again, not the handler's.
         files[0].set_len(4 * PAGE as u64).unwrap();
-        assert_eq!(mapped.act(Kind::Read, &mut buffer, 0, PAGE as u64).unwrap(), 2 * PAGE);
+        assert_eq!(mapped.act(IoKind::Read, &mut buffer, 0, PAGE as u64).unwrap(), 2 * PAGE);
     }
 }

@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd, RawFd};
 
 use io_uring::IoUring;
 
-use super::{Fixed, Wish};
+use super::{Fixed, RingSetup};
 use crate::engine::file::backend::Buffers;
 use experiment::measurement::Note;
 use host::sys::Host;
@@ -25,7 +25,7 @@ pub fn refusal() -> Option<String> {
 }
 
 /// From the best set of flags to none. An older kernel answers EINVAL to flags it does not know.
-pub fn build(wish: Wish, notes: &mut Vec<Note>) -> io::Result<IoUring> {
+pub fn build(wish: RingSetup, notes: &mut Vec<Note>) -> io::Result<IoUring> {
     let entries = wish.depth.next_power_of_two();
     let mut last = None;
     for level in 0..4 {
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn a_ring_is_built_or_refused_with_a_reason() {
         let (poll, nop, timeouts, direct, rw_flags) = (false, false, true, true, 0);
-        let wish = Wish { depth: 5, poll, nop, timeouts, direct, rw_flags };
+        let wish = RingSetup { depth: 5, poll, nop, timeouts, direct, rw_flags };
         match refusal() {
             None => assert_eq!(build(wish, &mut Vec::new()).unwrap().params().sq_entries(), 8),
             Some(why) => assert!(why.starts_with("io_uring_setup: ")),
