@@ -12,7 +12,9 @@ use engines::engine::command::protocol as of_programs;
 use engines::engine::flush::log::{Begin, Line, Reader, Written};
 use engines::engine::integrity::state::{Shape, State};
 use engines::engine::load::protocol::{Command, LoadResult, LoadSpec, Message, write_histogram};
-use engines::engine::net::pact::{Order, Said, Told, Word, Yielded, align, join};
+use engines::engine::net::pact::{
+    HalfResult, PeerMessage, PeerNotice, PeerOrder, PeerWord, align, join,
+};
 use engines::fleet::greeting::{Answer, First, Proof};
 use engines::fleet::setting::{Ask, Reply};
 use engines::fleet::{Alignment, Offset, Tick};
@@ -186,7 +188,7 @@ pub fn computed(measurement: Measurement) {
 
 /// What both ends of a trial on two machines say to each other.
 pub fn of_peers() -> Vec<Vec<u8>> {
-    let yielded = Yielded { load: Some(result()), ..Yielded::default() };
+    let yielded = HalfResult { load: Some(result()), ..HalfResult::default() };
     vec![
         br#"{"talk":{"brickyard":"0.1.0","protocol":1,"nonce":"00ff"}}"#.to_vec(),
         br#"{"bytes":{"ticket":"00ff","stream":3}}"#.to_vec(),
@@ -217,14 +219,14 @@ pub fn peer(bytes: &[u8]) {
     if let Ok(Answer::Nonce(talk)) = serde_json::from_str::<Answer>(&text) {
         let _ = talk.mismatch();
     }
-    let _ = serde_json::from_str::<Told>(&text);
+    let _ = serde_json::from_str::<PeerNotice>(&text);
     let _ = serde_json::from_str::<Reply>(&text);
     if let Ok(Ask::Check(asked) | Ask::Set(asked)) = serde_json::from_str::<Ask>(&text)
         && let Ok(settings) = of_peer::read(&asked)
     {
         let _ = of_peer::said(&settings);
     }
-    if let Ok(Order { engine, order, .. }) = serde_json::from_str::<Order>(&text) {
+    if let Ok(PeerOrder { engine, order, .. }) = serde_json::from_str::<PeerOrder>(&text) {
         let _ = Settings::from_json(&engine, &order.settings);
     }
     let told = serde_json::from_str::<Tick>(&text).map_or(0, |tick| tick.monotonic_ns);
@@ -232,15 +234,15 @@ pub fn peer(bytes: &[u8]) {
     let Some((before, after)) = offset(5_000).zip(offset(9_000_000)) else { return };
     let clocks = Alignment { before, after };
     let _ = (clocks.ours_ns(told), clocks.error_ns());
-    match serde_json::from_str::<Said>(&text) {
-        Ok(Said::Word(Word::Yielded(yielded))) => {
-            let Yielded { load, mut samples, .. } = *yielded;
+    match serde_json::from_str::<PeerMessage>(&text) {
+        Ok(PeerMessage::Word(PeerWord::Yielded(yielded))) => {
+            let HalfResult { load, mut samples, .. } = *yielded;
             align(&mut samples, &clocks, 5_000);
             let _ = join(samples.clone(), samples);
             load.into_iter().for_each(measured);
         }
-        Ok(Said::Word(Word::Wrong(wrong))) => drop(wrong.found()),
-        Ok(Said::Message(Message::Result(result))) => measured(*result),
+        Ok(PeerMessage::Word(PeerWord::Wrong(wrong))) => drop(wrong.found()),
+        Ok(PeerMessage::Message(Message::Result(result))) => measured(*result),
         _ => {}
     }
 }

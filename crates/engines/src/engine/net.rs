@@ -48,15 +48,15 @@ const FILES: &str = "net-file";
 const DATAGRAMS: &str = "net-udp";
 
 /// The engine `net`.
-pub struct Net;
+pub struct NetEngine;
 
 /// The engine `net-file`.
-pub struct NetFile;
+pub struct NetFileEngine;
 
 /// The engine `net-udp`.
-pub struct NetUdp;
+pub struct NetUdpEngine;
 
-impl Engine for Net {
+impl Engine for NetEngine {
     fn kind(&self) -> &'static EngineKind {
         &engines::NET
     }
@@ -76,7 +76,7 @@ impl Engine for Net {
     }
 }
 
-impl Engine for NetFile {
+impl Engine for NetFileEngine {
     fn kind(&self) -> &'static EngineKind {
         &engines::NET_FILE
     }
@@ -97,7 +97,7 @@ impl Engine for NetFile {
     }
 }
 
-impl Engine for NetUdp {
+impl Engine for NetUdpEngine {
     fn kind(&self) -> &'static EngineKind {
         &engines::NET_UDP
     }
@@ -111,7 +111,7 @@ impl Engine for NetUdp {
     }
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
-        Net.run(trial, context)
+        NetEngine.run(trial, context)
     }
 }
 

@@ -7,23 +7,23 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-use super::due::Wrong;
-use super::served::Served;
-use super::work::{Work, lock};
+use super::due::WrongBlock;
+use super::served::SentFiles;
+use super::work::{NetLoad, lock};
 use crate::engine::Error;
 use crate::engine::file::check::{BlockCheck, Check};
 use experiment::measurement::Integrity;
 
 /// The thread that looks.
-pub struct Looking(JoinHandle<Result<Vec<Integrity>, Error>>);
+pub struct RereadThread(JoinHandle<Result<Vec<Integrity>, Error>>);
 
 /// Has what comes to the sender looked at, for as long as there is one; `None` where nothing of
 /// this work is checked.
 ///
 /// # Errors
 /// When there is no thread for it.
-pub fn begin(work: &Arc<Work>) -> Result<Option<(Sender<Wrong>, Looking)>, Error> {
-    let checks = |served: &Served| served.job.verify.is_some();
+pub fn begin(work: &Arc<NetLoad>) -> Result<Option<(Sender<WrongBlock>, RereadThread)>, Error> {
+    let checks = |served: &SentFiles| served.job.verify.is_some();
     if !work.served.as_ref().is_some_and(checks) {
         return Ok(None);
     }
@@ -32,16 +32,16 @@ pub fn begin(work: &Arc<Work>) -> Result<Option<(Sender<Wrong>, Looking)>, Error
     let looks = std::thread::Builder::new().name("again".to_owned());
     let looks = looks.spawn(move || look(&own, &wrong));
     let looks = looks.map_err(|why| Error::Failed(format!("cannot start a thread: {why}")))?;
-    Ok(Some((sender, Looking(looks))))
+    Ok(Some((sender, RereadThread(looks))))
 }
 
-impl Looking {
+impl RereadThread {
     /// Waits until all is looked at that was told, and keeps what was found beside `theirs`, which
     /// is what the other end counted.
     ///
     /// # Errors
     /// When the other end counted nothing, or told of what was never sent.
-    pub fn end(self, work: &Work, theirs: Option<Integrity>) -> Result<(), Error> {
+    pub fn end(self, work: &NetLoad, theirs: Option<Integrity>) -> Result<(), Error> {
         let ended = || Error::Failed("the thread that reads wrong blocks again ended".to_owned());
         let found = self.0.join().map_err(|_| ended())??;
         let none = || Error::Failed("the other end does not say what it checked".to_owned());
@@ -56,7 +56,7 @@ impl Looking {
 }
 
 /// Looks at each until no more come.
-fn look(work: &Work, wrong: &Receiver<Wrong>) -> Result<Vec<Integrity>, Error> {
+fn look(work: &NetLoad, wrong: &Receiver<WrongBlock>) -> Result<Vec<Integrity>, Error> {
     let Some((served, format)) = work.served.as_ref().and_then(|it| Some((it, it.job.verify?)))
     else {
         return Ok(Vec::new());
@@ -65,7 +65,7 @@ fn look(work: &Work, wrong: &Receiver<Wrong>) -> Result<Vec<Integrity>, Error> {
     let mut all: Vec<BlockCheck<'_>> = (0..served.streams.len()).map(of).collect();
     let block = served.job.block_bytes;
     while let Ok(wrong) = wrong.recv() {
-        let (Wrong { stream, file, offset, .. }, found) = (&wrong, wrong.found());
+        let (WrongBlock { stream, file, offset, .. }, found) = (&wrong, wrong.found());
         let sent = served.streams.get(*stream).is_some_and(|files| {
             *file < files.files.len() as u64 && offset / block < files.blocks_per_file
         });

@@ -1,6 +1,6 @@
 //! What a trial asks, where it can be done here.
 
-use super::job::{Job, Wanted, of_files};
+use super::job::{NetJob, NetworkPathChoice, of_files};
 use super::{files, place};
 use crate::engine::Error;
 use experiment::knob::system::lies::KnobFiles;
@@ -10,8 +10,8 @@ use experiment::knob::{self, Apply, Knob, Settings, peer};
 ///
 /// # Errors
 /// `Unsupported` for what this engine or this machine cannot honour, with what would work.
-pub fn job(settings: &Settings, seed: u64) -> Result<Job, Error> {
-    let job = Job::new(settings, seed)?;
+pub fn job(settings: &Settings, seed: u64) -> Result<NetJob, Error> {
+    let job = NetJob::new(settings, seed)?;
     check_ends(settings, &job.wire).map_err(Error::Unsupported)?;
     place::check(&job)?;
     match of_files(settings) {
@@ -28,11 +28,11 @@ pub fn job(settings: &Settings, seed: u64) -> Result<Job, Error> {
 }
 
 /// Refuses settings of the machine that the trial would not go through.
-fn check_ends(settings: &Settings, wire: &Wanted) -> Result<(), String> {
+fn check_ends(settings: &Settings, wire: &NetworkPathChoice) -> Result<(), String> {
     let at = settings.get(knob::SETTINGS_AT);
     let card = settings.get(knob::PEER_INTERFACE);
     let first = |is: fn(&Knob) -> bool| settings.of_either_end().map(|it| it.0).find(|it| is(it));
-    if !matches!(wire, Wanted::Machine(_)) {
+    if !matches!(wire, NetworkPathChoice::Machine(_)) {
         let elsewhere = match (settings.is_set_at_peer(), card) {
             (true, _) => Some(format!("settings-at={at}")),
             (false, Some(card)) => Some(format!("peer-interface={card}")),
@@ -58,7 +58,7 @@ fn check_ends(settings: &Settings, wire: &Wanted) -> Result<(), String> {
     }
     let of_namespace = first(|knob| matches!(knob.apply, Apply::Files(KnobFiles::Network { .. })));
     match (wire, of_namespace) {
-        (Wanted::Auto | Wanted::Namespaces, Some(knob)) => Err(format!(
+        (NetworkPathChoice::Auto | NetworkPathChoice::Namespaces, Some(knob)) => Err(format!(
             "{} is of the network namespace that brickyard runs in, and this trial goes over a \
              veth pair between two of its own; choose wire=loopback or another machine \
              (`brickyard send HOST`), or leave {} out",

@@ -38,7 +38,7 @@ pub fn join(near: LoadResult, far: LoadResult) -> Option<LoadResult> {
     let mut rows = far.load;
     rows.at_ns.iter_mut().for_each(|at| *at = at.saturating_add(later_ns));
     let mut load = near.load;
-    add(&mut load, &rows, |_| Of::Sum);
+    add(&mut load, &rows, |_| ColumnMerge::Sum);
     let elapsed_ns = streams.iter().map(|stream| stream.stopped_ns).max().unwrap_or(0);
     Some(LoadResult { streams, window, load, notes, elapsed_ns, ..near })
 }
@@ -55,18 +55,18 @@ pub fn done(samples: &Series, window: &Window, message_bytes: u64) -> Option<Amo
 /// and as many streams as the other.
 pub fn join_samples(mut near: Series, far: &Series) -> Series {
     add(&mut near, far, |column| match column {
-        network::OUTGOING => Of::Other,
-        network::INCOMING => Of::Own,
-        "rtt_ns" | "cwnd_bytes" => Of::Mean,
-        "rtt_min_ns" => Of::Least,
-        _ => Of::Sum,
+        network::OUTGOING => ColumnMerge::Other,
+        network::INCOMING => ColumnMerge::Own,
+        "rtt_ns" | "cwnd_bytes" => ColumnMerge::Mean,
+        "rtt_min_ns" => ColumnMerge::Least,
+        _ => ColumnMerge::Sum,
     });
     near
 }
 
 /// What a column of both ends is made of.
 #[derive(Clone, Copy)]
-enum Of {
+enum ColumnMerge {
     Sum,
     Mean,
     Least,
@@ -75,7 +75,7 @@ enum Of {
 }
 
 /// Adds the columns of `other`, read between its rows. The last row has all of both.
-fn add(rows: &mut Series, other: &Series, of: impl Fn(&str) -> Of) {
+fn add(rows: &mut Series, other: &Series, of: impl Fn(&str) -> ColumnMerge) {
     for column in &mut rows.columns {
         let Some(mut theirs) = other.read_at(&column.name, &rows.at_ns) else { continue };
         let all = other.column(&column.name).and_then(|all| all.values.last());
@@ -85,11 +85,11 @@ fn add(rows: &mut Series, other: &Series, of: impl Fn(&str) -> Of) {
         let of = of(&column.name);
         for (own, theirs) in column.values.iter_mut().zip(theirs) {
             *own = match of {
-                Of::Sum => own.saturating_add(theirs),
-                Of::Mean => (*own / 2).saturating_add(theirs / 2),
-                Of::Least => theirs.min(*own),
-                Of::Own => *own,
-                Of::Other => theirs,
+                ColumnMerge::Sum => own.saturating_add(theirs),
+                ColumnMerge::Mean => (*own / 2).saturating_add(theirs / 2),
+                ColumnMerge::Least => theirs.min(*own),
+                ColumnMerge::Own => *own,
+                ColumnMerge::Other => theirs,
             };
         }
     }

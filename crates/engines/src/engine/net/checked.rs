@@ -8,7 +8,7 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use super::work::{Tally, Work, broken, retried};
+use super::work::{NetLoad, ReceiverTally, broken, retried};
 use crate::engine::load::protocol::{Failure, LoadFailure};
 use base::pattern::block::{Format, Identity};
 use base::pattern::judge::{Evidence, judge};
@@ -22,22 +22,22 @@ pub const ON_ARRIVAL: &str = "checked-on-arrival";
 const READ_BYTES: usize = 128 << 10;
 
 /// What a sender sends next of its stream.
-pub struct Source {
+pub struct CheckedMessages {
     format: Format,
     message: Vec<u8>,
     next: Identity,
 }
 
 /// The block that begins at `offset` of a stream.
-fn due(work: &Work, stream: usize, offset: u64) -> Identity {
+fn due(work: &NetLoad, stream: usize, offset: u64) -> Identity {
     Identity { campaign: work.job.seed, file: stream as u64, offset, generation: 0 }
 }
 
-impl Source {
+impl CheckedMessages {
     /// Of this stream, in messages of the load's length.
-    pub fn new(work: &Work, format: Format, stream: usize) -> Source {
+    pub fn new(work: &NetLoad, format: Format, stream: usize) -> CheckedMessages {
         let message = vec![0; work.job.message_bytes];
-        Source { format, message, next: due(work, stream, 0) }
+        CheckedMessages { format, message, next: due(work, stream, 0) }
     }
 
     /// What is left of the present message after so many bytes; after none the next one.
@@ -57,7 +57,7 @@ impl Source {
 /// # Errors
 /// With the stream and the place of the first block that is not what was sent.
 pub fn receive(
-    work: &Work,
+    work: &NetLoad,
     format: Format,
     stream: usize,
     wait: &dyn Fn() -> bool,
@@ -65,7 +65,7 @@ pub fn receive(
     let socket = work.incoming(stream);
     let block_bytes = format.block_bytes;
     let mut buffer = vec![0_u8; READ_BYTES.next_multiple_of(block_bytes)];
-    let mut tally = Tally::of(work, stream);
+    let mut tally = ReceiverTally::for_stream(work, stream);
     work.note(vec![said(format)]);
     if !wait() {
         return Ok(0);

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::job::Job;
+use super::job::NetJob;
 use crate::engine::Error;
 use crate::engine::load::control::{Gate, Phase, Shared};
 use crate::engine::load::cpus::pin;
@@ -25,11 +25,11 @@ const END_LOOK: Duration = Duration::from_millis(2);
 const HERE_EVERY_NS: u64 = 1_000_000_000;
 
 /// What both ends of all streams share.
-pub trait Ends: Send + Sync + 'static {
+pub trait StreamEnds: Send + Sync + 'static {
     /// What one end yields.
     type Yield: Send + 'static;
     /// What is to be done.
-    fn job(&self) -> &Job;
+    fn job(&self) -> &NetJob;
     /// Phase, gate, and what the receivers got.
     fn shared(&self) -> &Shared;
     /// The thread of sender `index`.
@@ -50,10 +50,10 @@ pub trait Ends: Send + Sync + 'static {
 
 /// What came of it: what the controller saw, the yields of sender, receiver, sender, ... in turn,
 /// and the samples, on the monotonic clock.
-pub type Came<Y> = (Watched, Vec<Y>, Series);
+pub type RunOutcome<Y> = (Watched, Vec<Y>, Series);
 
 /// The other end, where it is on another machine.
-pub trait Other: Send + Sync {
+pub trait OtherEnd: Send + Sync {
     /// The load begins.
     fn go(&self);
     /// The trial is over: it sends no more.
@@ -64,7 +64,7 @@ pub trait Other: Send + Sync {
 
 /// Which ends of the streams are on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Here {
+pub enum LocalEnds {
     /// All.
     Both,
     /// The senders.
@@ -78,14 +78,14 @@ pub enum Here {
     },
 }
 
-impl Here {
+impl LocalEnds {
     /// Senders have even numbers, receivers the odd ones after them.
     fn number(self, index: usize) -> usize {
         match self {
-            Here::Both => index,
-            Here::Senders => 2 * index,
-            Here::Receivers => 2 * index + 1,
-            Here::Turns { sends } => 2 * index + usize::from(sends != index.is_multiple_of(2)),
+            LocalEnds::Both => index,
+            LocalEnds::Senders => 2 * index,
+            LocalEnds::Receivers => 2 * index + 1,
+            LocalEnds::Turns { sends } => 2 * index + usize::from(sends != index.is_multiple_of(2)),
         }
     }
 }
@@ -95,13 +95,13 @@ impl Here {
 ///
 /// # Errors
 /// See [`Stopped`].
-pub fn run<E: Ends>(
+pub fn run<E: StreamEnds>(
     ends: &Arc<E>,
-    (here, other): (Here, Option<Arc<dyn Other>>),
+    (here, other): (LocalEnds, Option<Arc<dyn OtherEnd>>),
     prepared: Prepared,
     talk: &mut Talk<'_>,
-) -> Result<Came<E::Yield>, Stopped> {
-    let mut running = Running::start(ends, here, talk)?;
+) -> Result<RunOutcome<E::Yield>, Stopped> {
+    let mut running = RunningStreams::start(ends, here, talk)?;
     talk.say(&Message::Prepared(prepared))?;
     if !talk.wait_for_go() {
         ends.shared().open_gate(Gate::Quit);
@@ -125,7 +125,10 @@ pub fn run<E: Ends>(
 
 /// Tells the other end when the trial is over; no stream does that, since it would cost a system
 /// call.
-fn tell_of_the_end<E: Ends>(ends: &Arc<E>, other: Arc<dyn Other>) -> std::thread::JoinHandle<()> {
+fn tell_of_the_end<E: StreamEnds>(
+    ends: &Arc<E>,
+    other: Arc<dyn OtherEnd>,
+) -> std::thread::JoinHandle<()> {
     let own = ends.clone();
     std::thread::spawn(move || {
         let of_datagrams = own.job().datagrams.is_some();
@@ -143,29 +146,33 @@ fn tell_of_the_end<E: Ends>(ends: &Arc<E>, other: Arc<dyn Other>) -> std::thread
 }
 
 /// Threads of streams, and the one that samples them.
-pub struct Running<E: Ends> {
+pub struct RunningStreams<E: StreamEnds> {
     ends: Arc<E>,
     threads: Vec<JoinHandle<Option<E::Yield>>>,
     sampler: Option<(Sender<()>, JoinHandle<Series>)>,
 }
 
-impl<E: Ends> Running<E> {
-    /// Starts the senders alone; they wait for [`Running::go`].
+impl<E: StreamEnds> RunningStreams<E> {
+    /// Starts the senders alone; they wait for [`RunningStreams::go`].
     ///
     /// # Errors
     /// See [`Stopped`].
-    pub fn senders(ends: &Arc<E>, talk: &mut Talk<'_>) -> Result<Running<E>, Stopped> {
-        Running::start(ends, Here::Senders, talk)
+    pub fn senders(ends: &Arc<E>, talk: &mut Talk<'_>) -> Result<RunningStreams<E>, Stopped> {
+        RunningStreams::start(ends, LocalEnds::Senders, talk)
     }
 
-    fn start(ends: &Arc<E>, here: Here, talk: &mut Talk<'_>) -> Result<Running<E>, Stopped> {
+    fn start(
+        ends: &Arc<E>,
+        here: LocalEnds,
+        talk: &mut Talk<'_>,
+    ) -> Result<RunningStreams<E>, Stopped> {
         let streams = ends.job().streams;
-        let count = if here == Here::Both { 2 * streams } else { streams };
+        let count = if here == LocalEnds::Both { 2 * streams } else { streams };
         let own = ends.clone();
         let threads =
             talk::start(ends.shared(), count, move |index| carry(&*own, here.number(index)))?;
         talk::wait_until_ready(ends.shared(), count, talk)?;
-        Ok(Running { ends: ends.clone(), threads, sampler: None })
+        Ok(RunningStreams { ends: ends.clone(), threads, sampler: None })
     }
 
     /// Starts to sample; the first row comes before the first byte.
@@ -200,7 +207,7 @@ impl<E: Ends> Running<E> {
     /// # Errors
     /// With what went wrong first.
     pub fn finish(self) -> Result<(Vec<E::Yield>, Series), Error> {
-        let Running { ends, threads, sampler } = self;
+        let RunningStreams { ends, threads, sampler } = self;
         let shared = ends.shared();
         let (stop, sampler) = sampler.ok_or_else(ended)?;
         shared.open_gate(Gate::Quit);
@@ -220,7 +227,7 @@ fn ended() -> Error {
     Error::Failed("a thread of this load has ended without a result".to_owned())
 }
 
-fn rules(job: &Job) -> Rules {
+fn rules(job: &NetJob) -> Rules {
     Rules {
         stop: job.stop,
         at_least_ns: job.at_least_ns,
@@ -235,7 +242,7 @@ fn rules(job: &Job) -> Rules {
 
 /// The thread of end `index`: senders have even numbers, receivers the odd ones after them. `None`
 /// when it failed, which the controller has been told.
-fn carry<E: Ends>(ends: &E, index: usize) -> Option<E::Yield> {
+fn carry<E: StreamEnds>(ends: &E, index: usize) -> Option<E::Yield> {
     let cpus = &ends.job().cpus;
     let cpu = cpus.get(index % cpus.len().max(1));
     let pinned =
@@ -255,7 +262,7 @@ fn carry<E: Ends>(ends: &E, index: usize) -> Option<E::Yield> {
 
 /// Samples until `stop` is dropped, and tells when the first row is there. Rows are on the
 /// monotonic clock.
-fn sample<E: Ends>(ends: &E, begun: &Sender<()>, stop: &Receiver<()>) -> Series {
+fn sample<E: StreamEnds>(ends: &E, begun: &Sender<()>, stop: &Receiver<()>) -> Series {
     let (source, columns) = ends.columns();
     let column = |(name, kind)| Column { name, kind, values: Vec::new() };
     let mut series = Series {

@@ -2,10 +2,10 @@
 //! came otherwise is told to the machine that has them.
 //!
 //! The end that sends says before a trial how each stream's files follow each other and how their
-//! blocks name themselves ([`Due`]). The end that receives holds every block against that. A block
-//! that is wrong is sent back at once ([`Wrong`]), while the other end can still read the place
-//! again in the state in which it was sent; [`super::again`] does that. How much was checked, and
-//! what is beyond what is sent back, is told at the end.
+//! blocks name themselves ([`DueFiles`]). The end that receives holds every block against that. A
+//! block that is wrong is sent back at once ([`WrongBlock`]), while the other end can still read
+//! the place again in the state in which it was sent; [`super::again`] does that. How much was
+//! checked, and what is beyond what is sent back, is told at the end.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,16 +27,16 @@ const TOLD_BYTES_MAX: u64 = 64 << 20;
 
 /// What a stream sends over and over.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Due {
+pub struct DueFiles {
     /// Blocks of each file, of the length that the load has.
     pub blocks_per_file: u64,
     /// The files in their order.
-    pub runs: Vec<Run>,
+    pub runs: Vec<FileSequence>,
 }
 
 /// Files with numbers that follow each other in equal steps, whose blocks are of one generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Run {
+pub struct FileSequence {
     /// The number of the first.
     pub file: u64,
     /// From one number to the next, modulo 2^64.
@@ -47,7 +47,7 @@ pub struct Run {
     pub generation: u64,
 }
 
-impl Run {
+impl FileSequence {
     /// The number of its file `index`.
     #[inline]
     fn number(&self, index: u64) -> u64 {
@@ -55,26 +55,26 @@ impl Run {
     }
 }
 
-impl Due {
+impl DueFiles {
     /// Of files that are named so in their blocks, of so many blocks each.
-    pub fn of(blocks_per_file: u64, written: &[Written]) -> Due {
-        let mut runs: Vec<Run> = Vec::new();
+    pub fn from_written(blocks_per_file: u64, written: &[Written]) -> DueFiles {
+        let mut runs: Vec<FileSequence> = Vec::new();
         for Written { file, generation } in written.iter().copied() {
             match runs.last_mut().filter(|run| run.generation == generation) {
                 Some(run) if run.files == 1 => {
                     (run.step, run.files) = (file.wrapping_sub(run.file), 2);
                 }
                 Some(run) if run.number(run.files) == file => run.files += 1,
-                _ => runs.push(Run { file, step: 0, files: 1, generation }),
+                _ => runs.push(FileSequence { file, step: 0, files: 1, generation }),
             }
         }
-        Due { blocks_per_file, runs }
+        DueFiles { blocks_per_file, runs }
     }
 }
 
 /// A block that did not arrive as it was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wrong {
+pub struct WrongBlock {
     /// Which stream, from 0.
     pub stream: usize,
     /// Which of its files, from 0.
@@ -85,7 +85,7 @@ pub struct Wrong {
     found: String,
 }
 
-impl Wrong {
+impl WrongBlock {
     /// Its bytes; `None` where they are no base64.
     pub fn found(&self) -> Option<Vec<u8>> {
         STANDARD.decode(&self.found).ok()
@@ -93,24 +93,24 @@ impl Wrong {
 }
 
 /// Where wrong blocks are told.
-pub trait Hears: Send + Sync + std::fmt::Debug {
+pub trait WrongBlockListener: Send + Sync + std::fmt::Debug {
     /// One came.
-    fn hears(&self, wrong: Wrong);
+    fn hears(&self, wrong: WrongBlock);
 }
 
 /// What is due of one stream, to be asked for any place of it.
 #[derive(Debug)]
-struct Stream {
+struct DueStream {
     blocks_per_file: u64,
     blocks: u64,
     /// Each with the number of files before it.
-    runs: Vec<(u64, Run)>,
+    runs: Vec<(u64, FileSequence)>,
 }
 
-impl Stream {
+impl DueStream {
     /// `None` of what no end sends: nothing at all, or more than can be counted.
-    fn new(due: Due) -> Option<Stream> {
-        let Due { blocks_per_file, runs } = due;
+    fn new(due: DueFiles) -> Option<DueStream> {
+        let DueFiles { blocks_per_file, runs } = due;
         let mut files = 0_u64;
         let mut all = Vec::with_capacity(runs.len());
         for run in runs {
@@ -118,7 +118,7 @@ impl Stream {
             files = files.checked_add(run.files).filter(|_| run.files > 0)?;
         }
         let blocks = files.checked_mul(blocks_per_file).filter(|blocks| *blocks > 0)?;
-        Some(Stream { blocks_per_file, blocks, runs: all })
+        Some(DueStream { blocks_per_file, blocks, runs: all })
     }
 
     /// Whose the block of this number is since the trial began, and how its file is named: its
@@ -137,39 +137,39 @@ impl Stream {
 
 /// What is due of all streams, and what came otherwise.
 #[derive(Debug)]
-pub struct Expected {
+pub struct ExpectedFiles {
     format: Format,
     /// Of the load.
     block_bytes: u64,
     campaign: u64,
-    streams: Vec<Stream>,
-    hears: Box<dyn Hears>,
+    streams: Vec<DueStream>,
+    hears: Box<dyn WrongBlockListener>,
     /// Blocks that were told of.
     told: AtomicUsize,
     told_bytes: AtomicU64,
     found: Mutex<Vec<Integrity>>,
 }
 
-impl Expected {
+impl ExpectedFiles {
     /// For so many streams of blocks of `block_bytes`, each of whole blocks of this format that a
     /// campaign wrote; `hears` is told of what is wrong.
     ///
     /// # Errors
     /// In words, when that is no way in which files can follow each other.
     pub fn new(
-        due: Vec<Due>,
+        due: Vec<DueFiles>,
         (streams, block_bytes): (usize, usize),
         (format, campaign): (Format, u64),
-        hears: Box<dyn Hears>,
-    ) -> Result<Expected, String> {
-        let all: Option<Vec<Stream>> = due.into_iter().map(Stream::new).collect();
+        hears: Box<dyn WrongBlockListener>,
+    ) -> Result<ExpectedFiles, String> {
+        let all: Option<Vec<DueStream>> = due.into_iter().map(DueStream::new).collect();
         let whole = block_bytes >= format.block_bytes
             && block_bytes.is_multiple_of(format.block_bytes.max(1));
-        let of = |stream: &Stream| stream.blocks.checked_mul(block_bytes as u64).is_some();
+        let of = |stream: &DueStream| stream.blocks.checked_mul(block_bytes as u64).is_some();
         let streams = all
             .filter(|all| whole && all.len() == streams && all.iter().all(of))
             .ok_or("the end that sends did not say which blocks of its files are due")?;
-        Ok(Expected {
+        Ok(ExpectedFiles {
             format,
             block_bytes: block_bytes as u64,
             campaign,
@@ -187,11 +187,11 @@ impl Expected {
     }
 
     /// What looks at the blocks of one stream.
-    pub fn look(&self, stream: usize) -> Look<'_> {
+    pub fn look(&self, stream: usize) -> ArrivalCheck<'_> {
         let checksum = self.format.checksum.name();
         // What is kept is the business of the end that is told.
         let ledger = Ledger::new(checksum, self.format.block_bytes as u64, Arc::default());
-        Look { of: self, stream, ledger }
+        ArrivalCheck { of: self, stream, ledger }
     }
 
     /// What was checked, and what of the wrong blocks was not told of.
@@ -205,17 +205,17 @@ impl Expected {
 
 /// Looks at what arrives of one stream.
 #[derive(Debug)]
-pub struct Look<'a> {
-    of: &'a Expected,
+pub struct ArrivalCheck<'a> {
+    of: &'a ExpectedFiles,
     stream: usize,
     ledger: Ledger,
 }
 
-impl Look<'_> {
+impl ArrivalCheck<'_> {
     /// Holds the whole block of this number since the trial began against what is due.
     #[inline]
     pub fn at(&mut self, bytes: &[u8], number: u64) {
-        let Expected { format, block_bytes, campaign, streams, .. } = self.of;
+        let ExpectedFiles { format, block_bytes, campaign, streams, .. } = self.of;
         let (file, written, block) = streams[self.stream].at(number);
         let Written { file: named, generation } = written;
         let offset = block * block_bytes;
@@ -239,7 +239,12 @@ impl Look<'_> {
             }
             if self.has_room(step as u64) {
                 let (stream, offset) = (self.stream, expected.offset);
-                self.of.hears.hears(Wrong { stream, file, offset, found: STANDARD.encode(found) });
+                self.of.hears.hears(WrongBlock {
+                    stream,
+                    file,
+                    offset,
+                    found: STANDARD.encode(found),
+                });
                 continue;
             }
             let (named, again, oldest_generation) = (None, None, expected.generation);
@@ -255,7 +260,7 @@ impl Look<'_> {
     }
 }
 
-impl Drop for Look<'_> {
+impl Drop for ArrivalCheck<'_> {
     /// However its stream ended.
     fn drop(&mut self) {
         let found = std::mem::take(&mut self.ledger.integrity);
@@ -275,17 +280,17 @@ mod tests {
 
     /// Keeps what it is told.
     #[derive(Clone, Debug, Default)]
-    struct Ear(Arc<Mutex<Vec<Wrong>>>);
+    struct Ear(Arc<Mutex<Vec<WrongBlock>>>);
 
-    impl Hears for Ear {
-        fn hears(&self, wrong: Wrong) {
+    impl WrongBlockListener for Ear {
+        fn hears(&self, wrong: WrongBlock) {
             self.0.lock().unwrap().push(wrong);
         }
     }
 
-    fn expected(due: Vec<Due>, ear: &Ear) -> Result<Expected, String> {
+    fn expected(due: Vec<DueFiles>, ear: &Ear) -> Result<ExpectedFiles, String> {
         let streams = due.len();
-        Expected::new(due, (streams, BLOCK), (FORMAT, 22), Box::new(ear.clone()))
+        ExpectedFiles::new(due, (streams, BLOCK), (FORMAT, 22), Box::new(ear.clone()))
     }
 
     fn written(file: u64, generation: u64) -> Written {
@@ -297,10 +302,10 @@ mod tests {
         // A layout may have dealt them to streams in turn, and later ones may have added to it.
         let all = [(5, 1), (8, 1), (11, 1), (12, 1), (7, 2), (3, 2), (4, 2)];
         let all = all.map(|(file, generation)| written(file, generation));
-        let due = Due::of(10, &all);
+        let due = DueFiles::from_written(10, &all);
         let runs: Vec<(u64, u64)> = due.runs.iter().map(|run| (run.file, run.files)).collect();
         assert_eq!(runs, [(5, 3), (12, 1), (7, 2), (4, 1)]);
-        let stream = Stream::new(due).unwrap();
+        let stream = DueStream::new(due).unwrap();
         for round in 0..3_u64 {
             for (index, file) in (0_u64..).zip(all) {
                 for block in [0, 9] {
@@ -314,8 +319,11 @@ mod tests {
     /// Whoever knows the token may say anything.
     #[test]
     fn what_no_end_sends_is_refused_and_counted_nowhere() {
-        let run = |file, files| Run { file, step: 1, files, generation: 1 };
-        let due = |blocks_per_file, runs: &[Run]| Due { blocks_per_file, runs: runs.to_vec() };
+        let run = |file, files| FileSequence { file, step: 1, files, generation: 1 };
+        let due = |blocks_per_file, runs: &[FileSequence]| DueFiles {
+            blocks_per_file,
+            runs: runs.to_vec(),
+        };
         for wrong in [
             due(0, &[run(0, 1)]),
             due(1, &[]),
@@ -329,7 +337,7 @@ mod tests {
         }
         let right = || vec![due(1, &[run(0, 1)])];
         let with = |streams, block| {
-            Expected::new(right(), (streams, block), (FORMAT, 22), Box::new(Ear::default()))
+            ExpectedFiles::new(right(), (streams, block), (FORMAT, 22), Box::new(Ear::default()))
         };
         assert!(with(1, 512).is_ok());
         assert!(with(2, 512).is_err() && with(1, 513).is_err() && with(1, 0).is_err());
@@ -340,7 +348,7 @@ mod tests {
     fn a_thousand_wrong_blocks_are_told_and_the_others_counted() {
         let ear = Ear::default();
         let files = vec![written(1 << 32, 1), written(1 << 32 | 1, 1)];
-        let expected = expected(vec![Due::of(600, &files)], &ear).unwrap();
+        let expected = expected(vec![DueFiles::from_written(600, &files)], &ear).unwrap();
         let mut look = expected.look(0);
         for number in (0..1200).chain([7, 8]) {
             look.at(&[0; BLOCK], number);
@@ -371,9 +379,9 @@ mod tests {
             number in any::<u64>(),
         ) {
             let runs = runs.into_iter();
-            let run = |(file, files, step)| Run { file, step, files, generation: step ^ file };
+            let run = |(file, files, step)| FileSequence { file, step, files, generation: step ^ file };
             let runs = runs.map(run);
-            let due = Due { blocks_per_file: blocks_per_file % 99, runs: runs.collect() };
+            let due = DueFiles { blocks_per_file: blocks_per_file % 99, runs: runs.collect() };
             if let Ok(expected) = expected(vec![due], &Ear::default()) {
                 expected.look(0).at(&[1; BLOCK], number);
             }

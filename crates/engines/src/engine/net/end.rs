@@ -16,13 +16,13 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 
-use super::checked::{self, Source};
-use super::course::Ends;
-use super::due::Expected;
-use super::half::Half;
-use super::job::{Job, ReceivePath, SendPath, of_files_alone};
-use super::socket::{self, Completed};
-use super::work::{CLOSED, Count, Tally, Work, Yield};
+use super::checked::{self, CheckedMessages};
+use super::course::StreamEnds;
+use super::due::ExpectedFiles;
+use super::half::HalfLoad;
+use super::job::{NetJob, ReceivePath, SendPath, of_files_alone};
+use super::socket::{self, ZerocopyCompletions};
+use super::work::{CLOSED, EndCounters, NetEndResult, NetLoad, ReceiverTally};
 use super::work::{add, broken, carry, lock, retried};
 use super::{files, ring, watch};
 use crate::engine::load::control::{Event, Phase, Shared};
@@ -43,7 +43,7 @@ const WORD_LOOK: Duration = Duration::from_millis(1);
 const SETTLING_MAX_NS: u64 = 10_000_000_000;
 
 /// The thread of sender `index`.
-fn send(work: &Work, index: usize) -> Result<Yield, LoadFailure> {
+fn send(work: &NetLoad, index: usize) -> Result<NetEndResult, LoadFailure> {
     let count = &work.senders[index];
     let socket = work.outgoing(index);
     let sent = carry(&work.shared, count, |wait| {
@@ -51,7 +51,7 @@ fn send(work: &Work, index: usize) -> Result<Yield, LoadFailure> {
             return files::send(work, served, index, wait);
         }
         if let Some(format) = work.job.verify {
-            let mut source = Source::new(work, format, index);
+            let mut source = CheckedMessages::new(work, format, index);
             let from = |start: usize| {
                 let bytes = source.from(start);
                 retried(|| rustix::io::write(socket, bytes).map_err(io::Error::from))
@@ -114,8 +114,8 @@ fn send(work: &Work, index: usize) -> Result<Yield, LoadFailure> {
 
 /// Sends messages until the trial is over; gives how many bytes the kernel took.
 fn pump(
-    work: &Work,
-    count: &Count,
+    work: &NetLoad,
+    count: &EndCounters,
     mut send: impl FnMut(usize) -> io::Result<usize>,
 ) -> io::Result<u64> {
     let length = work.job.message_bytes;
@@ -141,7 +141,7 @@ fn pump(
 fn zerocopy(
     socket: &TcpStream,
     bytes: &[u8],
-    count: &Count,
+    count: &EndCounters,
     unread: &mut u32,
 ) -> io::Result<usize> {
     if *unread >= SETTLE_EVERY {
@@ -162,8 +162,8 @@ fn zerocopy(
 }
 
 /// Reads the completions that are there.
-fn drain(socket: &TcpStream, count: &Count) -> io::Result<()> {
-    while let Some(Completed { sends, copied }) = socket::completed(socket)? {
+fn drain(socket: &TcpStream, count: &EndCounters) -> io::Result<()> {
+    while let Some(ZerocopyCompletions { sends, copied }) = socket::completed(socket)? {
         add(&count.zerocopy_done, sends);
         add(&count.zerocopy_copied, copied);
     }
@@ -171,7 +171,7 @@ fn drain(socket: &TcpStream, count: &Count) -> io::Result<()> {
 }
 
 /// Waits up to a tenth of a second for completions, and reads them.
-fn wait(socket: &TcpStream, count: &Count) -> io::Result<()> {
+fn wait(socket: &TcpStream, count: &EndCounters) -> io::Result<()> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let timeout = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
     // An error queue that is not empty is always told.
@@ -182,7 +182,7 @@ fn wait(socket: &TcpStream, count: &Count) -> io::Result<()> {
 }
 
 /// Waits for the completions of all sends.
-fn settle(socket: &TcpStream, count: &Count) -> io::Result<()> {
+fn settle(socket: &TcpStream, count: &EndCounters) -> io::Result<()> {
     let until_ns = monotonic_ns() + SETTLING_MAX_NS;
     drain(socket, count)?;
     while count.zerocopy_done.load(Relaxed) < count.zerocopy_sends.load(Relaxed) {
@@ -196,7 +196,7 @@ fn settle(socket: &TcpStream, count: &Count) -> io::Result<()> {
 }
 
 /// What is sent over and over: bytes that no compressor shrinks, other ones in each stream.
-fn message(job: &Job, index: usize) -> Vec<u8> {
+fn message(job: &NetJob, index: usize) -> Vec<u8> {
     let seed = job.seed ^ (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mut bytes = vec![0; job.message_bytes];
     Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(&mut bytes);
@@ -211,7 +211,7 @@ fn in_memory(bytes: &[u8]) -> io::Result<File> {
 }
 
 /// The thread of receiver `index`: until the sender has closed its side.
-fn receive(work: &Work, index: usize) -> Result<Yield, LoadFailure> {
+fn receive(work: &NetLoad, index: usize) -> Result<NetEndResult, LoadFailure> {
     let socket = work.incoming(index);
     let got = carry(&work.shared, &work.receivers[index], |wait| {
         if let Some(bytes) = files::receive_checked(work, index, wait)? {
@@ -221,7 +221,7 @@ fn receive(work: &Work, index: usize) -> Result<Yield, LoadFailure> {
         let bytes = match (work.job.verify, work.job.receive) {
             (Some(format), _) => checked::receive(work, format, index, wait)?,
             (None, ReceivePath::Multishot) => {
-                let mut tally = Tally::of(work, index);
+                let mut tally = ReceiverTally::for_stream(work, index);
                 ring::receive(work, index, wait, |bytes| tally.count(bytes))?
             }
             (None, path) => read(work, index, path == ReceivePath::Truncate, wait)?,
@@ -241,7 +241,7 @@ fn receive(work: &Work, index: usize) -> Result<Yield, LoadFailure> {
 
 /// Whether a stream may have come to its end. Of streams both ways between two machines each end
 /// stops its own senders: the last bytes of the other may be here before word of the end is.
-fn is_over(work: &Work) -> bool {
+fn is_over(work: &NetLoad) -> bool {
     let until_ns = monotonic_ns() + WORD_MAX_NS;
     let waits = work.job.both && work.is_apart();
     while work.shared.phase() != Phase::Stop {
@@ -255,7 +255,7 @@ fn is_over(work: &Work) -> bool {
 
 /// By read(2), or dropping what comes.
 fn read(
-    work: &Work,
+    work: &NetLoad,
     index: usize,
     truncate: bool,
     wait: &dyn Fn() -> bool,
@@ -277,11 +277,11 @@ fn read(
 
 /// Reads to the end; gives how many bytes there were. A message is counted with its last byte.
 fn sink(
-    work: &Work,
+    work: &NetLoad,
     index: usize,
     mut receive: impl FnMut() -> io::Result<usize>,
 ) -> io::Result<u64> {
-    let mut tally = Tally::of(work, index);
+    let mut tally = ReceiverTally::for_stream(work, index);
     let mut bytes = 0;
     loop {
         let got = retried(&mut receive)?;
@@ -293,10 +293,10 @@ fn sink(
     }
 }
 
-impl Ends for Work {
-    type Yield = Yield;
+impl StreamEnds for NetLoad {
+    type Yield = NetEndResult;
 
-    fn job(&self) -> &Job {
+    fn job(&self) -> &NetJob {
         &self.job
     }
 
@@ -304,11 +304,11 @@ impl Ends for Work {
         &self.shared
     }
 
-    fn send(&self, index: usize) -> Result<Yield, LoadFailure> {
+    fn send(&self, index: usize) -> Result<NetEndResult, LoadFailure> {
         send(self, index)
     }
 
-    fn receive(&self, index: usize) -> Result<Yield, LoadFailure> {
+    fn receive(&self, index: usize) -> Result<NetEndResult, LoadFailure> {
         receive(self, index)
     }
 
@@ -322,13 +322,13 @@ impl Ends for Work {
     }
 }
 
-impl Half for Work {
+impl HalfLoad for NetLoad {
     fn notes(&self) -> Vec<Note> {
         lock(&self.notes).clone()
     }
 
     fn integrity(&self) -> Option<Integrity> {
-        self.expected.as_ref().map(Expected::integrity)
+        self.expected.as_ref().map(ExpectedFiles::integrity)
     }
 
     fn shut(&self) {

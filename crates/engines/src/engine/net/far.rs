@@ -8,12 +8,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::course::{self, Here, Other, Running};
-use super::due::{Expected, Hears, Wrong};
-use super::half::Half;
-use super::job::Job;
-use super::pact::{Order, Told, Word, Yielded};
-use super::work::{Work, lock};
+use super::course::{self, LocalEnds, OtherEnd, RunningStreams};
+use super::due::{ExpectedFiles, WrongBlock, WrongBlockListener};
+use super::half::HalfLoad;
+use super::job::NetJob;
+use super::pact::{HalfResult, PeerNotice, PeerOrder, PeerWord};
+use super::work::{NetLoad, lock};
 use super::{asked, needs, outcome, place, udp, wire};
 use crate::engine::Error;
 use crate::engine::clients::settings;
@@ -44,29 +44,29 @@ const SILENCE_MAX_NS: u64 = 15_000_000_000;
 const LOOK_FOR: Duration = Duration::from_secs(1);
 
 /// Is told how much was sent of each stream.
-type Listening = Box<dyn Fn(&[u64]) + Send>;
+type SentListener = Box<dyn Fn(&[u64]) + Send>;
 
 /// What the thread that hears the caller and the trial share.
 #[derive(Default)]
-struct Ear {
+struct CallerState {
     /// When he said something last, monotonic clock, ns.
     heard_ns: AtomicU64,
     /// The trial that runs.
-    listening: Mutex<Option<Listening>>,
+    listening: Mutex<Option<SentListener>>,
 }
 
-impl Ear {
+impl CallerState {
     /// Somebody said something; whether it was for the trial alone.
     fn hears(&self, line: &str) -> bool {
         self.heard_ns.store(monotonic_ns(), Relaxed);
         match serde_json::from_str(line) {
-            Ok(Told::Sent(bytes)) => {
+            Ok(PeerNotice::Sent(bytes)) => {
                 if let Some(listening) = lock(&self.listening).as_ref() {
                     listening(&bytes);
                 }
                 true
             }
-            Ok(Told::Here {}) => true,
+            Ok(PeerNotice::Here {}) => true,
             Err(_) => false,
         }
     }
@@ -93,7 +93,7 @@ pub fn attend(
     }
     let Some(link) = session.link.take() else { return };
     let (sender, events) = channel();
-    let ear = Arc::new(Ear::default());
+    let ear = Arc::new(CallerState::default());
     let (voice, lines, own) = (session.voice.clone(), sender.clone(), ear.clone());
     let heard = std::thread::Builder::new().name("heard".to_owned());
     if heard.spawn(move || listen(link, &voice, &lines, &own)).is_err() {
@@ -110,8 +110,8 @@ pub fn attend(
             // Of a trial that failed before.
             continue;
         }
-        let Ok(order) = serde_json::from_str::<Order>(&line) else { return };
-        let here = Ordered { session: &session, bounds, ear: &ear };
+        let Ok(order) = serde_json::from_str::<PeerOrder>(&line) else { return };
+        let here = OrderContext { session: &session, bounds, ear: &ear };
         if !trial(&here, &order, (&sender, &events), tell) {
             return;
         }
@@ -119,7 +119,7 @@ pub fn attend(
 }
 
 /// Passes lines on, and answers what is asked of the clock at once.
-fn listen(mut link: Link, voice: &Voice, events: &Sender<Event>, ear: &Ear) {
+fn listen(mut link: Link, voice: &Voice, events: &Sender<Event>, ear: &CallerState) {
     while let Ok(Some(line)) = link.line() {
         if let Ok(tick) = serde_json::from_str::<Tick>(&line) {
             if voice.say(&Tick { monotonic_ns: monotonic_ns(), ..tick }).is_err() {
@@ -133,16 +133,16 @@ fn listen(mut link: Link, voice: &Voice, events: &Sender<Event>, ear: &Ear) {
 }
 
 /// Who orders, and within what.
-struct Ordered<'a> {
+struct OrderContext<'a> {
     session: &'a Session,
     bounds: &'a Bounds,
-    ear: &'a Ear,
+    ear: &'a CallerState,
 }
 
 /// One trial; false when the caller is gone.
 fn trial(
-    here: &Ordered<'_>,
-    order: &Order,
+    here: &OrderContext<'_>,
+    order: &PeerOrder,
     events: (&Sender<Event>, &Receiver<Event>),
     tell: &dyn Fn(&str),
 ) -> bool {
@@ -160,7 +160,7 @@ fn trial(
             tell(&format!("{caller}: {} in {} streams", value::bytes(bytes as f64), {
                 yielded.yields.len()
             }));
-            session.voice.say(&Word::Yielded(Box::new(yielded))).is_ok()
+            session.voice.say(&PeerWord::Yielded(Box::new(yielded))).is_ok()
         }
         Err(Stopped::Engine(error)) => {
             let message = talk::failed(error);
@@ -177,12 +177,12 @@ fn trial(
 }
 
 fn conduct(
-    here: &Ordered<'_>,
-    order: &Order,
+    here: &OrderContext<'_>,
+    order: &PeerOrder,
     sender: Sender<Event>,
     talk: &mut Talk<'_>,
     kept: &mut Option<Arc<dyn Any>>,
-) -> Result<Yielded, Stopped> {
+) -> Result<HalfResult, Stopped> {
     let job = allowed(order, here.bounds)?;
     match job.datagrams {
         None => {
@@ -200,10 +200,10 @@ fn conduct(
 }
 
 /// Waits for the connections of all streams.
-fn connect(session: &Session, mut job: Job, sender: Sender<Event>) -> Result<Work, Stopped> {
+fn connect(session: &Session, mut job: NetJob, sender: Sender<Event>) -> Result<NetLoad, Stopped> {
     needs::check_room(&job)?;
     let (ticket, come) = session.announce().map_err(|error| Error::Failed(error.to_string()))?;
-    session.voice.say(&Word::Ticket(ticket)).map_err(|_| Stopped::Parent)?;
+    session.voice.say(&PeerWord::Ticket(ticket)).map_err(|_| Stopped::Parent)?;
     let streams = streams(&come, job.streams)?;
     session.shut();
     job.cpus = place::cpus(&job, session.here.ip())?;
@@ -214,16 +214,16 @@ fn connect(session: &Session, mut job: Job, sender: Sender<Event>) -> Result<Wor
     }
     let cells = if job.both { job.streams / 2 } else { job.streams };
     let shared = Shared::new(cells, 0, true, sender).warming_up(job.warm_up_ns);
-    Ok(Work::new(job, shared, sockets, None))
+    Ok(NetLoad::new(job, shared, sockets, None))
 }
 
 /// This end's half, once both have met.
-fn half<E: Half>(
-    here: &Ordered<'_>,
+fn half<E: HalfLoad>(
+    here: &OrderContext<'_>,
     work: &Arc<E>,
     talk: &mut Talk<'_>,
-) -> Result<Yielded, Stopped> {
-    let Ordered { session, bounds, ear } = here;
+) -> Result<HalfResult, Stopped> {
+    let OrderContext { session, bounds, ear } = here;
     let limit = Duration::from_nanos(work.job().at_most_ns).saturating_add(SLACK);
     session.voice.expect_within(limit);
     let sampler = Sampler::start(&Host::live(), std::process::id(), &[]);
@@ -239,11 +239,11 @@ fn half<E: Half>(
     // Whatever happened, no thread of this trial goes on.
     work.shared().end();
     let yielded = done?;
-    Ok(Yielded { counters: sampler.stop(0), notes: work.notes(), ..yielded })
+    Ok(HalfResult { counters: sampler.stop(0), notes: work.notes(), ..yielded })
 }
 
 /// Reads what is to be done, and refuses what this end does not do.
-fn allowed(order: &Order, bounds: &Bounds) -> Result<Job, Error> {
+fn allowed(order: &PeerOrder, bounds: &Bounds) -> Result<NetJob, Error> {
     let engine = match order.engine.as_str() {
         super::MEMORY => super::MEMORY,
         super::FILES => super::FILES,
@@ -297,7 +297,7 @@ fn streams(come: &Receiver<(usize, TcpStream)>, count: usize) -> Result<Vec<TcpS
 }
 
 /// Ends a trial that moves more bytes than it may.
-fn guard<E: Half>(work: &Arc<E>, bytes_max: u64) {
+fn guard<E: HalfLoad>(work: &Arc<E>, bytes_max: u64) {
     let work = work.clone();
     std::thread::spawn(move || {
         while work.shared().phase() != Phase::Stop {
@@ -316,56 +316,69 @@ fn guard<E: Half>(work: &Arc<E>, bytes_max: u64) {
 }
 
 /// What is due of the files of the near end, where they are checked.
-fn expected(order: &Order, job: &Job, voice: &Voice) -> Result<Option<Expected>, Error> {
+fn expected(
+    order: &PeerOrder,
+    job: &NetJob,
+    voice: &Voice,
+) -> Result<Option<ExpectedFiles>, Error> {
     let settings = settings(super::FILES, &order.order);
     let Some(format) = format(&settings).filter(|_| order.engine == super::FILES) else {
         return Ok(None);
     };
     let load = (job.streams, job.message_bytes);
     let written = (format, order.order.campaign);
-    let expected = Expected::new(order.due.clone(), load, written, Box::new(Near(voice.clone())));
+    let expected = ExpectedFiles::new(
+        order.due.clone(),
+        load,
+        written,
+        Box::new(NoticesToLocalEnd(voice.clone())),
+    );
     expected.map(Some).map_err(Error::Failed)
 }
 
 /// What the near end, which sends, is told.
 #[derive(Debug)]
-struct Near(Voice);
+struct NoticesToLocalEnd(Voice);
 
-impl Hears for Near {
-    fn hears(&self, wrong: Wrong) {
+impl WrongBlockListener for NoticesToLocalEnd {
+    fn hears(&self, wrong: WrongBlock) {
         // One that is gone is noticed by the receivers.
-        let _ = self.0.say(&Word::Wrong(wrong));
+        let _ = self.0.say(&PeerWord::Wrong(wrong));
     }
 }
 
-impl Other for Near {
+impl OtherEnd for NoticesToLocalEnd {
     fn go(&self) {}
 
     fn stop(&self) {
         // One that is gone is noticed by the receivers.
-        let _ = self.0.say(&Word::Stopping {});
+        let _ = self.0.say(&PeerWord::Stopping {});
     }
 }
 
-fn receive<E: Half>(work: &Arc<E>, voice: &Voice, talk: &mut Talk<'_>) -> Result<Yielded, Stopped> {
-    let near: Arc<dyn Other> = Arc::new(Near(voice.clone()));
+fn receive<E: HalfLoad>(
+    work: &Arc<E>,
+    voice: &Voice,
+    talk: &mut Talk<'_>,
+) -> Result<HalfResult, Stopped> {
+    let near: Arc<dyn OtherEnd> = Arc::new(NoticesToLocalEnd(voice.clone()));
     let (job, shared) = (work.job(), work.shared());
-    let here = if job.both { Here::Turns { sends: false } } else { Here::Receivers };
+    let here = if job.both { LocalEnds::Turns { sends: false } } else { LocalEnds::Receivers };
     let ends = (here, Some(near));
     let (watched, yields, samples) = course::run(work, ends, Prepared::default(), talk)?;
     let pairs = outcome::of_receivers(&yields, |stream| !(job.both && job.comes_in(stream)));
     let load = outcome::gather(job, shared, watched, &pairs, Series::default(), Vec::new());
     let load = LoadResult { integrity: work.integrity(), ..load };
-    Ok(Yielded { load: Some(load), yields, samples, ..Yielded::default() })
+    Ok(HalfResult { load: Some(load), yields, samples, ..HalfResult::default() })
 }
 
-fn send<E: Half>(
+fn send<E: HalfLoad>(
     work: &Arc<E>,
     limit: Duration,
-    ear: &Ear,
+    ear: &CallerState,
     talk: &mut Talk<'_>,
-) -> Result<Yielded, Stopped> {
-    let mut running = Running::senders(work, talk)?;
+) -> Result<HalfResult, Stopped> {
+    let mut running = RunningStreams::senders(work, talk)?;
     talk.say(&Message::Prepared(Prepared::default()))?;
     if !talk.wait_for_go() {
         running.quit();
@@ -397,5 +410,5 @@ fn send<E: Half>(
     if talk.gone {
         return Err(Stopped::Parent);
     }
-    Ok(Yielded { yields, samples, ..Yielded::default() })
+    Ok(HalfResult { yields, samples, ..HalfResult::default() })
 }

@@ -15,10 +15,10 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::checked;
-use super::job::{Job, ReceivePath, SendPath};
-use super::served::{Served, UNKNOWN};
+use super::job::{NetJob, ReceivePath, SendPath};
+use super::served::{SentFiles, UNKNOWN};
 use super::socket;
-use super::work::{Count, Tally, Work, lock, retried};
+use super::work::{EndCounters, NetLoad, ReceiverTally, lock, retried};
 use crate::engine::Error;
 use crate::engine::file::check::{BlockCheck, Check};
 use crate::engine::file::files::StreamFiles;
@@ -38,38 +38,38 @@ mod ways;
 const LOOK_NS: u64 = 50_000;
 /// What is to be read next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Place {
+struct FilePosition {
     /// Of the stream's files.
     file: usize,
     /// In it, bytes.
     offset: u64,
 }
 
-impl Place {
+impl FilePosition {
     /// Of the block of this number since the trial began.
-    fn of(files: &StreamFiles, number: u64, block_bytes: u64) -> Place {
+    fn of(files: &StreamFiles, number: u64, block_bytes: u64) -> FilePosition {
         let (round, block) = (number % files.blocks(), number % files.blocks_per_file);
-        Place { file: (round / files.blocks_per_file) as usize, offset: block * block_bytes }
+        FilePosition { file: (round / files.blocks_per_file) as usize, offset: block * block_bytes }
     }
 }
 
 /// A sender's way through its files.
-struct Round<'a> {
-    work: &'a Work,
-    served: &'a Served,
+struct SenderRound<'a> {
+    work: &'a NetLoad,
+    served: &'a SentFiles,
     index: usize,
     files: &'a StreamFiles,
     socket: &'a TcpStream,
-    count: &'a Count,
+    count: &'a EndCounters,
     /// Bytes of each file that are used: whole blocks.
     file_bytes: u64,
-    at: Place,
+    at: FilePosition,
     /// Blocks before this place since the trial began.
     number: u64,
     sent_bytes: u64,
 }
 
-impl Round<'_> {
+impl SenderRound<'_> {
     fn over(&self) -> bool {
         self.work.shared.phase() == Phase::Stop
     }
@@ -98,7 +98,7 @@ impl Round<'_> {
         if self.at.offset < self.file_bytes {
             return false;
         }
-        self.at = Place { file: self.at.file + 1, offset: 0 };
+        self.at = FilePosition { file: self.at.file + 1, offset: 0 };
         if self.at.file < self.files.files.len() {
             return false;
         }
@@ -136,7 +136,7 @@ impl Round<'_> {
     }
 
     /// What went wrong with the bytes at a place.
-    fn broken(&self, place: Place, why: &io::Error) -> LoadFailure {
+    fn broken(&self, place: FilePosition, why: &io::Error) -> LoadFailure {
         let path = self.files.paths[place.file].display();
         let why = match why.raw_os_error() {
             // A page of a map for which the device gave no bytes.
@@ -158,13 +158,13 @@ fn cut() -> io::Error {
 /// # Errors
 /// With what failed.
 pub fn send(
-    work: &Work,
-    served: &Served,
+    work: &NetLoad,
+    served: &SentFiles,
     index: usize,
     wait: &dyn Fn() -> bool,
 ) -> Result<u64, LoadFailure> {
     let files = &served.streams[index];
-    let round = Round {
+    let round = SenderRound {
         work,
         served,
         index,
@@ -172,7 +172,7 @@ pub fn send(
         socket: work.outgoing(index),
         count: &work.senders[index],
         file_bytes: files.blocks_per_file * served.job.block_bytes,
-        at: Place::default(),
+        at: FilePosition::default(),
         number: 0,
         sent_bytes: 0,
     };
@@ -197,7 +197,7 @@ fn no_zerocopy() -> &'static str {
 /// # Errors
 /// `Unsupported`, by name.
 pub fn refuse(
-    job: &Job,
+    job: &NetJob,
     access: &str,
     direct: bool,
     depth: u64,
@@ -245,7 +245,7 @@ pub fn refuse(
 /// # Errors
 /// With what failed.
 pub fn receive_checked(
-    work: &Work,
+    work: &NetLoad,
     index: usize,
     wait: &dyn Fn() -> bool,
 ) -> Result<Option<u64>, LoadFailure> {
@@ -260,7 +260,7 @@ pub fn receive_checked(
     let mut blocks = BlockCheck::new(served.ground(&work.shared), format, index);
     let files = &served.streams[index];
     let look = |bytes: &[u8], number| {
-        let Place { file, offset } = Place::of(files, number, served.job.block_bytes);
+        let FilePosition { file, offset } = FilePosition::of(files, number, served.job.block_bytes);
         blocks.look(bytes, bytes.len() as i32, file as u32, offset);
     };
     let bytes = receive_whole(work, index, wait, look)?;
@@ -270,13 +270,13 @@ pub fn receive_checked(
 
 /// Reads whole blocks to the end, and gives each to `look` with its number since the trial began.
 fn receive_whole(
-    work: &Work,
+    work: &NetLoad,
     index: usize,
     wait: &dyn Fn() -> bool,
     mut look: impl FnMut(&[u8], u64),
 ) -> Result<u64, LoadFailure> {
     let socket = work.incoming(index);
-    let mut tally = Tally::of(work, index);
+    let mut tally = ReceiverTally::for_stream(work, index);
     let mut buffer = vec![0_u8; work.job.message_bytes];
     if !wait() {
         return Ok(0);

@@ -1,12 +1,12 @@
 //! What both ends of a trial on two machines ask of the load of which each does one half, whatever
 //! it sends.
 
-use super::course::Ends;
-use super::work::Yield;
+use super::course::StreamEnds;
+use super::work::NetEndResult;
 use experiment::measurement::{Integrity, Note};
 
 /// Half a load. Ends of streams that are on the other machine have no socket here.
-pub trait Half: Ends<Yield = Yield> {
+pub trait HalfLoad: StreamEnds<Yield = NetEndResult> {
     /// What must be said of it so far.
     fn notes(&self) -> Vec<Note>;
 

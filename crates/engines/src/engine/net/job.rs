@@ -78,7 +78,7 @@ pub enum ReceivePath {
 
 /// What lies between the two ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum NetworkPathChoice {
     /// A veth pair where root allows, else loopback.
     Auto,
     /// A veth pair of our own.
@@ -117,7 +117,7 @@ pub fn of_mtu(mtu: u32, over_ipv4: bool) -> usize {
 
 /// One trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Job {
+pub struct NetJob {
     /// Bytes of one message; of files, of one block.
     pub message_bytes: usize,
     /// Blocks that are read ahead of the one that is sent, and that one; of files alone.
@@ -133,7 +133,7 @@ pub struct Job {
     /// Every second stream does that, and the others do not.
     pub both: bool,
     /// What lies between the ends.
-    pub wire: Wanted,
+    pub wire: NetworkPathChoice,
     /// Of our own veth pair; `None` leaves it to the kernel.
     pub mtu: Option<u32>,
     /// Links between the ends, over which streams are dealt in turn.
@@ -168,12 +168,12 @@ pub struct Job {
     pub seed: u64,
 }
 
-impl Job {
+impl NetJob {
     /// Reads it. Whether it can be done here is told by [`super::asked::job`].
     ///
     /// # Errors
     /// `Unsupported` for what this engine cannot honour, with what would work.
-    pub fn new(settings: &Settings, seed: u64) -> Result<Job, Error> {
+    pub fn new(settings: &Settings, seed: u64) -> Result<NetJob, Error> {
         let mtu = settings.get(knob::MTU).map(|bytes| bytes as u32);
         let datagrams = settings.has(knob::DATAGRAM_SIZE).then(|| Datagrams {
             bytes: match settings.get(knob::DATAGRAM_SIZE) {
@@ -185,7 +185,7 @@ impl Job {
         });
         let pinning = Pinning::parse(settings.get(knob::CPU_PINNING))?;
         let numa_local = pinning == Pinning::NumaLocal;
-        let job = Job {
+        let job = NetJob {
             message_bytes: match datagrams {
                 Some(datagrams) => datagrams.bytes,
                 None if of_files(settings) => settings.get(knob::BLOCK_SIZE) as usize,
@@ -303,7 +303,9 @@ impl Job {
                 "warm-up takes as long as at-most leaves; choose a longer at-most".to_owned(),
             );
         }
-        if self.interfaces > 1 && !matches!(self.wire, Wanted::Auto | Wanted::Namespaces) {
+        if self.interfaces > 1
+            && !matches!(self.wire, NetworkPathChoice::Auto | NetworkPathChoice::Namespaces)
+        {
             return unsupported(format!(
                 "interfaces={} are veth pairs of our own; choose wire=namespaces (as root), or \
                  leave it out",
@@ -317,7 +319,7 @@ impl Job {
                 self.streams + 1
             ));
         }
-        if let (true, Wanted::Machine(there)) = (self.both, &self.wire) {
+        if let (true, NetworkPathChoice::Machine(there)) = (self.both, &self.wire) {
             if self.datagrams.is_some() {
                 return unsupported(format!(
                     "peer={there} takes datagrams one way at a time; direction=both there is of \
@@ -343,15 +345,15 @@ impl Job {
         }
         self.check_verify()?;
         match (&self.wire, self.mtu) {
-            (Wanted::Loopback, Some(mtu)) => unsupported(format!(
+            (NetworkPathChoice::Loopback, Some(mtu)) => unsupported(format!(
                 "mtu={mtu} is that of a veth pair of our own, and wire=loopback has none; choose \
                  wire=namespaces, or leave mtu out"
             )),
-            (Wanted::Peer(name), Some(mtu)) => unsupported(format!(
+            (NetworkPathChoice::Peer(name), Some(mtu)) => unsupported(format!(
                 "mtu={mtu} is that of a veth pair of our own, and the way to \
                  peer-namespace={name} is somebody else's; leave mtu out, and set it with `ip link`"
             )),
-            (Wanted::Machine(there), Some(mtu)) => unsupported(format!(
+            (NetworkPathChoice::Machine(there), Some(mtu)) => unsupported(format!(
                 "mtu={mtu} is that of a veth pair of our own, and the way to peer={there} is \
                  somebody else's; leave mtu out: interface-mtu sets a card's"
             )),
@@ -374,16 +376,16 @@ pub fn of_files_alone(path: SendPath) -> String {
     )
 }
 
-fn wanted(settings: &Settings) -> Result<Wanted, Error> {
+fn wanted(settings: &Settings) -> Result<NetworkPathChoice, Error> {
     let wire = settings.get(knob::WIRE);
     if let Some(machine) = machine(settings)? {
         return Ok(machine);
     }
     let Some(peer) = settings.get(knob::PEER_NAMESPACE) else {
         return Ok(match wire {
-            "namespaces" => Wanted::Namespaces,
-            "loopback" => Wanted::Loopback,
-            _ => Wanted::Auto,
+            "namespaces" => NetworkPathChoice::Namespaces,
+            "loopback" => NetworkPathChoice::Loopback,
+            _ => NetworkPathChoice::Auto,
         });
     };
     if wire != "auto" {
@@ -392,17 +394,17 @@ fn wanted(settings: &Settings) -> Result<Wanted, Error> {
              one of them out"
         )));
     }
-    Ok(Wanted::Peer(peer.to_owned()))
+    Ok(NetworkPathChoice::Peer(peer.to_owned()))
 }
 
 /// The other machine, when one is named.
-fn machine(settings: &Settings) -> Result<Option<Wanted>, Error> {
+fn machine(settings: &Settings) -> Result<Option<NetworkPathChoice>, Error> {
     let Some(peer) = settings.get(knob::PEER) else { return Ok(None) };
     let there = Address::parse(peer).map_err(Error::Unsupported)?;
     let named = settings.get(knob::PEER_NAMESPACE).is_some();
     let other = match (named, settings.get(knob::WIRE)) {
         (true, _) => "peer-namespace".to_owned(),
-        (false, "auto") => return Ok(Some(Wanted::Machine(there))),
+        (false, "auto") => return Ok(Some(NetworkPathChoice::Machine(there))),
         (false, wire) => format!("wire={wire}"),
     };
     Err(Error::Unsupported(format!(
@@ -415,7 +417,7 @@ mod tests {
     use super::*;
     use experiment::knob::testing::settings;
 
-    fn job(knobs: &[(&str, &str)]) -> Result<Job, String> {
+    fn job(knobs: &[(&str, &str)]) -> Result<NetJob, String> {
         crate::engine::net::asked::job(&settings("net", knobs), 1).map_err(|error| match error {
             Error::Unsupported(why) => why,
             other => panic!("{other:?}"),
@@ -439,7 +441,7 @@ mod tests {
         assert_eq!((job.message_bytes, job.send), (10, SendPath::Zerocopy));
         assert_eq!(job.receive, ReceivePath::Truncate);
         assert!(job.reversed && !job.nodelay);
-        assert_eq!((job.wire, job.mtu), (Wanted::Namespaces, Some(9000)));
+        assert_eq!((job.wire, job.mtu), (NetworkPathChoice::Namespaces, Some(9000)));
         assert_eq!((job.socket_buffer, job.congestion), (Some(1 << 20), Some("reno".into())));
         assert_eq!(job.low_water, Some(64 << 10));
     }
@@ -447,7 +449,7 @@ mod tests {
     #[test]
     fn what_is_not_said_is_left_to_the_kernel() {
         let job = job(&[]).unwrap();
-        assert_eq!((job.wire, job.mtu, job.socket_buffer), (Wanted::Auto, None, None));
+        assert_eq!((job.wire, job.mtu, job.socket_buffer), (NetworkPathChoice::Auto, None, None));
         assert_eq!((job.interfaces, job.pacing, job.datagrams), (1, None, None));
         assert_eq!((job.congestion, job.send), (None, SendPath::Write));
         assert_eq!(job.low_water, None);

@@ -6,13 +6,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::course::{self, Here, Other, Running};
-use super::due::{Due, Wrong};
-use super::half::Half;
-use super::job::{Job, Wanted};
-use super::pact::{self, Order, Said, Told, Word, Yielded};
-use super::served::Served;
-use super::work::{self, Work, Yield};
+use super::course::{self, LocalEnds, OtherEnd, RunningStreams};
+use super::due::{DueFiles, WrongBlock};
+use super::half::HalfLoad;
+use super::job::{NetJob, NetworkPathChoice};
+use super::pact::{self, HalfResult, PeerMessage, PeerNotice, PeerOrder, PeerWord};
+use super::served::SentFiles;
+use super::work::{self, NetEndResult, NetLoad};
 use super::{again, both, outcome, place, wire};
 use crate::engine::Error;
 use crate::engine::load::control::{Event, Phase, Shared};
@@ -38,46 +38,50 @@ const FOLLOWS: [&str; 4] = [work::CLOSED, "os error 32", "os error 104", "os err
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A trial whose other end is on another machine.
-pub struct Trial {
+pub struct TwoMachineTrial {
     /// What is done.
-    pub job: Job,
+    pub job: NetJob,
     /// As the far end is to read it.
     pub spec: LoadSpec,
     /// The engine.
     pub engine: &'static str,
     /// The files that this end sends.
-    pub served: Option<Served>,
+    pub served: Option<SentFiles>,
     /// What is said of them before.
     pub prepared: Prepared,
 }
 
 /// What came of both halves.
-pub struct Whole {
+pub struct TwoMachineResult {
     /// What was done here; its files are to be asked.
-    pub work: Arc<Work>,
+    pub work: Arc<NetLoad>,
     /// Of sender, receiver, sender, ... in turn.
-    pub yields: Vec<Yield>,
+    pub yields: Vec<NetEndResult>,
     /// What was measured.
     pub result: LoadResult,
 }
 
 /// What was done here, and what came of the other end.
-struct Halves {
+struct JoinedHalves {
     /// Of the receivers' controller, when they are here.
     load: Option<LoadResult>,
-    yields: Vec<Yield>,
+    yields: Vec<NetEndResult>,
     samples: Series,
-    theirs: Yielded,
+    theirs: HalfResult,
 }
 
 /// Carries it from the call to the result.
 ///
 /// # Errors
 /// See [`Stopped`].
-pub fn conduct(trial: Trial, sender: Sender<Event>, talk: &mut Talk<'_>) -> Result<Whole, Stopped> {
-    let Trial { mut job, spec, engine, served, prepared } = trial;
-    let mut far = Far::call(&job, spec.campaign)?;
-    let due = served.as_ref().map(Served::due).transpose()?.unwrap_or_default();
+pub fn conduct(
+    trial: TwoMachineTrial,
+    sender: Sender<Event>,
+    talk: &mut Talk<'_>,
+) -> Result<TwoMachineResult, Stopped> {
+    let TwoMachineTrial { mut job, spec, engine, served, prepared } = trial;
+    let mut far = RemoteEnd::call(&job, spec.campaign)?;
+    let due = served.as_ref().map(SentFiles::due).transpose()?.unwrap_or_default();
     let ticket = far.order(engine, spec, due)?;
     let sockets = far.streams(&job, &ticket)?;
     let here = far.ends().0.ip();
@@ -86,7 +90,7 @@ pub fn conduct(trial: Trial, sender: Sender<Event>, talk: &mut Talk<'_>) -> Resu
     let cells = if job.both { job.streams / 2 } else { job.streams };
     let shared = Shared::new(cells, 0, true, sender).warming_up(job.warm_up_ns);
     let sockets = wire::prepare(&job, sockets, |stream| !job.comes_in(stream))?;
-    let work = Arc::new(Work::new(job, shared, sockets, served));
+    let work = Arc::new(NetLoad::new(job, shared, sockets, served));
     let looking = again::begin(&work)?.map(|(tells, looking)| {
         far.tells = Some(tells);
         looking
@@ -95,7 +99,7 @@ pub fn conduct(trial: Trial, sender: Sender<Event>, talk: &mut Talk<'_>) -> Resu
     if let Some(looking) = looking {
         looking.end(&work, result.integrity.take())?;
     }
-    Ok(Whole { work, yields, result: LoadResult { wire: most, ..result } })
+    Ok(TwoMachineResult { work, yields, result: LoadResult { wire: most, ..result } })
 }
 
 /// Does this end's half while the far end does its own, and gives both: what each end of each
@@ -103,12 +107,12 @@ pub fn conduct(trial: Trial, sender: Sender<Event>, talk: &mut Talk<'_>) -> Resu
 ///
 /// # Errors
 /// See [`Stopped`].
-pub fn halves<E: Half>(
-    mut far: Far,
+pub fn halves<E: HalfLoad>(
+    mut far: RemoteEnd,
     work: &Arc<E>,
     prepared: Prepared,
     talk: &mut Talk<'_>,
-) -> Result<(Vec<Yield>, LoadResult), Stopped> {
+) -> Result<(Vec<NetEndResult>, LoadResult), Stopped> {
     let mut heard = far.listen(work)?;
     let half = match work.job().reversed || work.job().both {
         false => send(work, &mut heard, prepared.clone(), talk),
@@ -134,37 +138,37 @@ pub fn halves<E: Half>(
 }
 
 /// The far end.
-pub struct Far {
+pub struct RemoteEnd {
     address: Address,
     call: Call,
     before: Offset,
     /// Who is told of blocks that came wrong there.
-    tells: Option<Sender<Wrong>>,
+    tells: Option<Sender<WrongBlock>>,
 }
 
 /// What the far end says, read by a thread.
-struct Heard {
+struct RemoteLines {
     /// The last one may be why there are no more.
-    lines: Receiver<Result<Said, String>>,
+    lines: Receiver<Result<PeerMessage, String>>,
     voice: Voice,
     reader: JoinHandle<Link>,
     address: Address,
 }
 
-impl Far {
+impl RemoteEnd {
     /// Calls the machine that a trial of this campaign names.
     ///
     /// # Errors
     /// When nobody listens there, or not to us.
-    pub fn call(job: &Job, campaign: u64) -> Result<Far, Error> {
-        let Wanted::Machine(address) = &job.wire else {
+    pub fn call(job: &NetJob, campaign: u64) -> Result<RemoteEnd, Error> {
+        let NetworkPathChoice::Machine(address) = &job.wire else {
             return Err(Error::Failed("this trial has no other machine".to_owned()));
         };
         let token = Token::from_environment().map_err(with_hint)?;
         let purpose = Purpose { campaign, settings: false };
         let mut call = Call::place(address, token.as_ref(), purpose).map_err(with_hint)?;
         let before = call.clock().map_err(|why| lost(address, &why))?;
-        Ok(Far { address: address.clone(), call, before, tells: None })
+        Ok(RemoteEnd { address: address.clone(), call, before, tells: None })
     }
 
     /// Our address and its own, as both reach each other.
@@ -176,12 +180,17 @@ impl Far {
     ///
     /// # Errors
     /// When it refuses, or is lost.
-    pub fn order(&mut self, engine: &str, spec: LoadSpec, due: Vec<Due>) -> Result<String, Error> {
+    pub fn order(
+        &mut self,
+        engine: &str,
+        spec: LoadSpec,
+        due: Vec<DueFiles>,
+    ) -> Result<String, Error> {
         let order = LoadSpec { streams: Vec::new(), written: Vec::new(), ..spec };
-        let told = self.call.voice.say(&Order { engine: engine.to_owned(), order, due });
+        let told = self.call.voice.say(&PeerOrder { engine: engine.to_owned(), order, due });
         told.map_err(|why| lost(&self.address, &why.to_string()))?;
         match self.answer()? {
-            Said::Word(Word::Ticket(ticket)) => Ok(ticket),
+            PeerMessage::Word(PeerWord::Ticket(ticket)) => Ok(ticket),
             other => Err(self.refusal(other)),
         }
     }
@@ -190,21 +199,21 @@ impl Far {
     ///
     /// # Errors
     /// When it is lost.
-    pub fn answer(&mut self) -> Result<Said, Error> {
+    pub fn answer(&mut self) -> Result<PeerMessage, Error> {
         self.call.voice.expect_within(ANSWER_MAX);
         self.call.hear().map_err(|why| lost(&self.address, &why))
     }
 
     /// Why it goes no further.
-    pub fn refusal(&self, said: Said) -> Error {
+    pub fn refusal(&self, said: PeerMessage) -> Error {
         match said {
-            Said::Message(Message::Failed { kind, what }) => kind.error(what),
+            PeerMessage::Message(Message::Failed { kind, what }) => kind.error(what),
             _ => lost(&self.address, "it did not answer to what was asked"),
         }
     }
 
     /// Connects the streams.
-    fn streams(&self, job: &Job, ticket: &str) -> Result<Vec<TcpStream>, Error> {
+    fn streams(&self, job: &NetJob, ticket: &str) -> Result<Vec<TcpStream>, Error> {
         let mut sockets = Vec::with_capacity(job.streams);
         for stream in 0..job.streams {
             let socket = self.call.stream(ticket, stream).map_err(|why| {
@@ -216,7 +225,7 @@ impl Far {
     }
 
     /// Reads what it says from now on; when it fails or hangs up, the trial does.
-    fn listen<E: Half>(&mut self, work: &Arc<E>) -> Result<Heard, Error> {
+    fn listen<E: HalfLoad>(&mut self, work: &Arc<E>) -> Result<RemoteLines, Error> {
         let (tell, lines) = channel();
         let (link, voice) = (self.call.link.take(), self.call.voice.clone());
         let link = link.ok_or_else(|| lost(&self.address, "the talk has broken off"))?;
@@ -227,21 +236,23 @@ impl Far {
             loop {
                 let said = link.line().map_err(|why| why.to_string()).and_then(|line| {
                     let line = line.ok_or_else(|| "it has hung up".to_owned())?;
-                    serde_json::from_str::<Said>(&line)
+                    serde_json::from_str::<PeerMessage>(&line)
                         .map_err(|_| "it says what nobody understands".to_owned())
                 });
-                if let (Ok(Said::Word(Word::Wrong(wrong))), Some(tells)) = (&said, &tells) {
+                if let (Ok(PeerMessage::Word(PeerWord::Wrong(wrong))), Some(tells)) =
+                    (&said, &tells)
+                {
                     // Who looks at it tells why he does no longer.
                     let _ = tells.send(wrong.clone());
                     continue;
                 }
                 let last = match &said {
-                    Ok(Said::Word(Word::Yielded(yielded))) => {
+                    Ok(PeerMessage::Word(PeerWord::Yielded(yielded))) => {
                         let sent: Vec<u64> = yielded.yields.iter().map(|it| it.bytes).collect();
                         own.were_sent(&sent);
                         true
                     }
-                    Ok(Said::Word(Word::Stopping {})) => {
+                    Ok(PeerMessage::Word(PeerWord::Stopping {})) => {
                         // Both receive, and it ends what this end has not: it has failed, and says
                         // why once its threads have ended, which wait for those of this end.
                         if own.job().both && own.shared().phase() != Phase::Stop {
@@ -250,7 +261,7 @@ impl Far {
                         }
                         false
                     }
-                    Ok(Said::Message(Message::Failed { kind, what })) => {
+                    Ok(PeerMessage::Message(Message::Failed { kind, what })) => {
                         let what = format!("the other end, {address}: {what}");
                         own.shared().fail(*kind, what);
                         true
@@ -269,11 +280,11 @@ impl Far {
                 }
             }
         });
-        Ok(Heard { lines, voice, reader, address: self.address.clone() })
+        Ok(RemoteLines { lines, voice, reader, address: self.address.clone() })
     }
 
     /// Compares the clocks once more, and says good-bye.
-    fn take_leave(&mut self, heard: Heard) -> Result<Alignment, Error> {
+    fn take_leave(&mut self, heard: RemoteLines) -> Result<Alignment, Error> {
         let broken = |why: &str| lost(&self.address, why);
         self.call.link.put(heard.reader.join().map_err(|_| broken("the talk has broken off"))?);
         let after = self.call.clock().map_err(|why| lost(&self.address, &why))?;
@@ -282,7 +293,7 @@ impl Far {
     }
 
     /// What lay between the ends.
-    fn said(&self, job: &Job, clocks: &Alignment) -> Note {
+    fn said(&self, job: &NetJob, clocks: &Alignment) -> Note {
         let Call { host, here, there, .. } = &self.call;
         let Host { name, kernel, cpus, version } = host;
         let way = match (job.both, job.reversed) {
@@ -315,9 +326,9 @@ fn lost(address: &Address, why: &str) -> Error {
     Error::Failed(format!("lost the other end at {address}: {why}"))
 }
 
-impl Heard {
+impl RemoteLines {
     /// The next thing.
-    fn next(&self) -> Result<Said, Error> {
+    fn next(&self) -> Result<PeerMessage, Error> {
         match self.lines.recv() {
             Ok(Ok(said)) => Ok(said),
             Ok(Err(why)) => Err(lost(&self.address, &why)),
@@ -325,13 +336,13 @@ impl Heard {
         }
     }
 
-    fn prepared(&self, work: &impl Half) -> Result<(), Error> {
+    fn prepared(&self, work: &impl HalfLoad) -> Result<(), Error> {
         match self.next() {
-            Ok(Said::Message(Message::Prepared(_))) => {
+            Ok(PeerMessage::Message(Message::Prepared(_))) => {
                 self.voice.expect_within(Duration::from_nanos(work.job().at_most_ns) + ANSWER_MAX);
                 Ok(())
             }
-            Ok(Said::Message(Message::Failed { kind, what })) => {
+            Ok(PeerMessage::Message(Message::Failed { kind, what })) => {
                 Err(kind.error(format!("the other end, {}: {what}", self.address)))
             }
             other => Err(self.cause(work, other.err())),
@@ -340,7 +351,7 @@ impl Heard {
 
     /// What went wrong first: what the far end says of it, or that it is lost, where all that was
     /// noticed here is that a connection broke off; else what failed here.
-    fn cause(&self, work: &impl Half, error: Option<Error>) -> Error {
+    fn cause(&self, work: &impl HalfLoad, error: Option<Error>) -> Error {
         let failure = work.shared().marks().failure;
         let follows =
             failure.as_ref().is_none_or(|(_, what)| FOLLOWS.iter().any(|end| what.contains(end)));
@@ -348,7 +359,7 @@ impl Heard {
             // It closes its connections once it has said why.
             loop {
                 match self.lines.recv_timeout(CAUSE_MAX) {
-                    Ok(Ok(Said::Message(Message::Failed { kind, what }))) => {
+                    Ok(Ok(PeerMessage::Message(Message::Failed { kind, what }))) => {
                         return kind.error(format!("the other end, {}: {what}", self.address));
                     }
                     Ok(Ok(_)) => {}
@@ -366,13 +377,16 @@ impl Heard {
         failure.or(error).unwrap_or_else(out_of_turn)
     }
 
-    fn yielded(&self, work: &impl Half) -> Result<Yielded, Error> {
+    fn yielded(&self, work: &impl HalfLoad) -> Result<HalfResult, Error> {
         self.voice.expect_within(ANSWER_MAX);
         loop {
             match self.next() {
-                Ok(Said::Word(Word::Yielded(yielded))) => return Ok(*yielded),
+                Ok(PeerMessage::Word(PeerWord::Yielded(yielded))) => return Ok(*yielded),
                 // One that receives as well says how that goes.
-                Ok(Said::Message(Message::Running(_)) | Said::Word(Word::Stopping {})) => {}
+                Ok(
+                    PeerMessage::Message(Message::Running(_))
+                    | PeerMessage::Word(PeerWord::Stopping {}),
+                ) => {}
                 other => return Err(self.cause(work, other.err())),
             }
         }
@@ -380,13 +394,13 @@ impl Heard {
 }
 
 /// The far end receives, and leads.
-fn send<E: Half>(
+fn send<E: HalfLoad>(
     work: &Arc<E>,
-    heard: &mut Heard,
+    heard: &mut RemoteLines,
     prepared: Prepared,
     talk: &mut Talk<'_>,
-) -> Result<Halves, Stopped> {
-    let mut running = Running::senders(work, talk)?;
+) -> Result<JoinedHalves, Stopped> {
+    let mut running = RunningStreams::senders(work, talk)?;
     if let Err(error) = heard.prepared(&**work) {
         running.quit();
         return Err(error.into());
@@ -412,11 +426,15 @@ fn send<E: Half>(
     let done = running.finish();
     let theirs = theirs?;
     let (yields, samples) = done?;
-    Ok(Halves { load: None, yields, samples, theirs })
+    Ok(JoinedHalves { load: None, yields, samples, theirs })
 }
 
 /// Passes on what the far end says, and what the parent wants of it, until it has its half.
-fn follow(work: &impl Half, heard: &Heard, talk: &mut Talk<'_>) -> Result<Yielded, Stopped> {
+fn follow(
+    work: &impl HalfLoad,
+    heard: &RemoteLines,
+    talk: &mut Talk<'_>,
+) -> Result<HalfResult, Stopped> {
     let until_ns = monotonic_ns()
         .saturating_add(work.job().at_most_ns)
         .saturating_add(ANSWER_MAX.as_nanos() as u64);
@@ -426,20 +444,20 @@ fn follow(work: &impl Half, heard: &Heard, talk: &mut Talk<'_>) -> Result<Yielde
         if !told && let Some(sent) = work.sent() {
             told = true;
             // Who is gone is noticed by the thread that reads what it says.
-            let _ = heard.voice.say(&Told::Sent(sent));
+            let _ = heard.voice.say(&PeerNotice::Sent(sent));
         }
         match heard.lines.recv_timeout(LOOK) {
-            Ok(Ok(Said::Message(running @ Message::Running(_)))) => {
+            Ok(Ok(PeerMessage::Message(running @ Message::Running(_)))) => {
                 heard.voice.expect_within(SILENCE_MAX);
                 talk.say(&running)?;
             }
-            Ok(Ok(Said::Word(Word::Stopping {}))) => {
+            Ok(Ok(PeerMessage::Word(PeerWord::Stopping {}))) => {
                 heard.voice.expect_within(ANSWER_MAX);
                 work.shared().end();
             }
-            Ok(Ok(Said::Word(Word::Yielded(yielded)))) => return Ok(*yielded),
+            Ok(Ok(PeerMessage::Word(PeerWord::Yielded(yielded)))) => return Ok(*yielded),
             Err(RecvTimeoutError::Timeout) if monotonic_ns() < until_ns => {}
-            Ok(Ok(Said::Message(Message::Failed { kind, what }))) => {
+            Ok(Ok(PeerMessage::Message(Message::Failed { kind, what }))) => {
                 return Err(kind.error(format!("the other end, {}: {what}", heard.address)).into());
             }
             Ok(Err(why)) => {
@@ -461,9 +479,9 @@ fn follow(work: &impl Half, heard: &Heard, talk: &mut Talk<'_>) -> Result<Yielde
 }
 
 /// What the far end, which sends, is told.
-struct Sending(Voice);
+struct NoticesToRemoteEnd(Voice);
 
-impl Other for Sending {
+impl OtherEnd for NoticesToRemoteEnd {
     fn go(&self) {
         // One that is gone is noticed by the thread that reads what it says.
         let _ = self.0.word(Command::Go.word());
@@ -475,21 +493,21 @@ impl Other for Sending {
     }
 
     fn is_here(&self) {
-        let _ = self.0.say(&Told::Here {});
+        let _ = self.0.say(&PeerNotice::Here {});
     }
 }
 
 /// The far end sends, or both do; this one leads.
-fn receive<E: Half>(
+fn receive<E: HalfLoad>(
     work: &Arc<E>,
-    heard: &mut Heard,
+    heard: &mut RemoteLines,
     prepared: Prepared,
     talk: &mut Talk<'_>,
-) -> Result<Halves, Stopped> {
+) -> Result<JoinedHalves, Stopped> {
     heard.prepared(&**work)?;
-    let far: Arc<dyn Other> = Arc::new(Sending(heard.voice.clone()));
+    let far: Arc<dyn OtherEnd> = Arc::new(NoticesToRemoteEnd(heard.voice.clone()));
     let (job, shared) = (work.job(), work.shared());
-    let here = if job.both { Here::Turns { sends: true } } else { Here::Receivers };
+    let here = if job.both { LocalEnds::Turns { sends: true } } else { LocalEnds::Receivers };
     let done = match course::run(work, (here, Some(far)), prepared, talk) {
         Err(Stopped::Engine(error)) => return Err(heard.cause(&**work, Some(error)).into()),
         done => done?,
@@ -498,12 +516,16 @@ fn receive<E: Half>(
     let theirs = heard.yielded(&**work)?;
     let pairs = outcome::of_receivers(&yields, |stream| job.comes_in(stream));
     let load = outcome::gather(job, shared, watched, &pairs, Series::default(), Vec::new());
-    Ok(Halves { load: Some(load), yields, samples, theirs })
+    Ok(JoinedHalves { load: Some(load), yields, samples, theirs })
 }
 
 /// Both halves as one, on this machine's clock.
-fn join(job: &Job, half: Halves, clocks: &Alignment) -> Result<(Vec<Yield>, LoadResult), Error> {
-    let Halves { load, yields, samples, theirs } = half;
+fn join(
+    job: &NetJob,
+    half: JoinedHalves,
+    clocks: &Alignment,
+) -> Result<(Vec<NetEndResult>, LoadResult), Error> {
+    let JoinedHalves { load, yields, samples, theirs } = half;
     let broken = || Error::Failed("the other end's half of the trial is not whole".to_owned());
     let far = theirs.load.map(|mut far| {
         let now_ns = monotonic_ns();
@@ -523,7 +545,7 @@ fn join(job: &Job, half: Halves, clocks: &Alignment) -> Result<(Vec<Yield>, Load
     }
     let ends = yields.into_iter().zip(theirs.yields).enumerate();
     // Of each stream the sender, and the receiver.
-    let pairs: Vec<[Yield; 2]> = ends
+    let pairs: Vec<[NetEndResult; 2]> = ends
         .map(|(stream, (own, far))| if job.comes_in(stream) { [far, own] } else { [own, far] })
         .collect();
     for (stream, [sender, _]) in result.streams.iter_mut().zip(&pairs) {

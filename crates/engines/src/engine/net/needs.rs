@@ -1,6 +1,6 @@
 //! What a load over a network takes of this machine.
 
-use super::job::Job;
+use super::job::NetJob;
 use crate::engine::Error;
 use crate::engine::load::room;
 use host::sys::Host;
@@ -13,7 +13,7 @@ const SOCKETS_BYTES: u64 = 10 << 20;
 ///
 /// # Errors
 /// `Unsupported`, with what would fit.
-pub fn check_room(job: &Job) -> Result<(), Error> {
+pub fn check_room(job: &NetJob) -> Result<(), Error> {
     let (host, streams) = (Host::live(), job.streams);
     let helpers = job.helpers();
     room::check_threads(&host, (2 + helpers) * streams)?;

@@ -1,7 +1,7 @@
 //! Puts together what the ends and the controller saw.
 
-use super::job::Job;
-use super::work::Yield;
+use super::job::NetJob;
+use super::work::NetEndResult;
 use crate::engine::load::control::Shared;
 use crate::engine::load::protocol::LoadResult;
 use crate::engine::load::watch::Watched;
@@ -11,17 +11,20 @@ use facts::counters::series::Series;
 
 /// What [`gather`] wants of an end that has receivers alone, or of some streams: their yields,
 /// beside nothing of their senders.
-pub fn of_receivers(yields: &[Yield], receives: impl Fn(usize) -> bool) -> Vec<Yield> {
+pub fn of_receivers(
+    yields: &[NetEndResult],
+    receives: impl Fn(usize) -> bool,
+) -> Vec<NetEndResult> {
     let all = yields.iter().enumerate().filter(|(stream, _)| receives(*stream));
-    all.flat_map(|(_, one)| [Yield::default(), *one]).collect()
+    all.flat_map(|(_, one)| [NetEndResult::default(), *one]).collect()
 }
 
 /// Puts together what both ends and the controller saw.
 pub fn gather(
-    job: &Job,
+    job: &NetJob,
     shared: &Shared,
     watched: Watched,
-    yields: &[Yield],
+    yields: &[NetEndResult],
     mut counters: Series,
     mut notes: Vec<Note>,
 ) -> LoadResult {
@@ -61,7 +64,7 @@ pub fn gather(
 }
 
 /// What whoever reads the figures must know.
-fn said(job: &Job, watched: &Watched, common: bool) -> Vec<Note> {
+fn said(job: &NetJob, watched: &Watched, common: bool) -> Vec<Note> {
     let mut notes = Vec::new();
     if !common && !watched.stopped_early {
         let text = "There was no time in which bytes arrived in all streams. A longer time gives a \

@@ -1,21 +1,21 @@
 //! What both ends of a trial on two machines say to each other, once they have met.
 //!
-//! near: [`Order`] · far: [`Word::Ticket`] · near: the streams, each over a connection of its own ·
-//! far: `prepared` · near: `go` · then whoever receives says when the trial is over, `stopping` or
-//! `stop` · far: [`Word::Yielded`] · near: `bye`. In between the far end says how it goes, as a
-//! worker does to its parent, and `failed` at any time. The near end may ask for the time whenever
-//! it likes. Of files whose blocks are checked the order says which are due, and the far end says
-//! [`Word::Wrong`] of each that came otherwise.
+//! near: [`PeerOrder`] · far: [`PeerWord::Ticket`] · near: the streams, each over a connection of
+//! its own · far: `prepared` · near: `go` · then whoever receives says when the trial is over,
+//! `stopping` or `stop` · far: [`PeerWord::Yielded`] · near: `bye`. In between the far end says how
+//! it goes, as a worker does to its parent, and `failed` at any time. The near end may ask for the
+//! time whenever it likes. Of files whose blocks are checked the order says which are due, and the
+//! far end says [`PeerWord::Wrong`] of each that came otherwise.
 //!
 //! Datagrams have no connections: after the ticket each stream of the near end sends its greeting
-//! (`udp::meet`) until the far end says [`Word::Met`]. No end of them is seen either, so that
-//! whoever sends says how much it was, [`Told::Sent`] or as what it yielded; and nobody else
-//! notices that who receives is gone, who says [`Told::Here`] once a second.
+//! (`udp::meet`) until the far end says [`PeerWord::Met`]. No end of them is seen either, so that
+//! whoever sends says how much it was, [`PeerNotice::Sent`] or as what it yielded; and nobody else
+//! notices that who receives is gone, who says [`PeerNotice::Here`] once a second.
 
 use serde::{Deserialize, Serialize};
 
-use super::due::{Due, Wrong};
-use super::work::Yield;
+use super::due::{DueFiles, WrongBlock};
+use super::work::NetEndResult;
 use crate::engine::load::protocol::{LoadResult, LoadSpec, Message};
 use crate::fleet::Alignment;
 use experiment::measurement::{Note, datagrams, network};
@@ -23,35 +23,35 @@ use facts::counters::series::Series;
 
 /// What the far end is to do its half of.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Order {
+pub struct PeerOrder {
     /// The engine.
     pub engine: String,
     /// The trial; without files, which are the near end's.
     pub order: LoadSpec,
     /// Of each stream what its files are, where their blocks are to be checked there.
-    pub due: Vec<Due>,
+    pub due: Vec<DueFiles>,
 }
 
 /// What the far end says besides what a worker says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Word {
+pub enum PeerWord {
     /// What each stream is to begin with.
     Ticket(String),
     /// Of datagrams: each stream's greeting has come.
     Met {},
     /// A block of a file did not arrive as it was written.
-    Wrong(Wrong),
+    Wrong(WrongBlock),
     /// The trial is over.
     Stopping {},
     /// Its half.
-    Yielded(Box<Yielded>),
+    Yielded(Box<HalfResult>),
 }
 
 /// What the far end is told besides the order and what a worker is told.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Told {
+pub enum PeerNotice {
     /// Bytes that each stream has sent in all, and no more will.
     Sent(Vec<u64>),
     /// Whoever receives is still there.
@@ -61,20 +61,20 @@ pub enum Told {
 /// What the near end hears.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
-pub enum Said {
+pub enum PeerMessage {
     /// One of the above.
-    Word(Word),
+    Word(PeerWord),
     /// As of a worker.
     Message(Message),
 }
 
 /// Half a trial. Times are of the clock of the end that yields.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Yielded {
+pub struct HalfResult {
     /// What the receivers' controller saw; `None` of senders.
     pub load: Option<LoadResult>,
     /// One a stream.
-    pub yields: Vec<Yield>,
+    pub yields: Vec<NetEndResult>,
     /// What was sampled beside them, on the monotonic clock.
     pub samples: Series,
     /// What the kernel counted there, on the monotonic clock.

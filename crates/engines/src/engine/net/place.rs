@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::job::{Job, Wanted};
+use super::job::{NetJob, NetworkPathChoice};
 use crate::engine::Error;
 use crate::engine::load::cpus::Pinning;
 use base::value::cpu_list;
@@ -16,12 +16,12 @@ const INSTEAD: &str = "choose cpu-pinning=spread, or a list";
 ///
 /// # Errors
 /// `Unsupported`, with what would work.
-pub fn check(job: &Job) -> Result<(), Error> {
+pub fn check(job: &NetJob) -> Result<(), Error> {
     let wire = match &job.wire {
         _ if !job.numa_local => return Ok(()),
-        Wanted::Machine(_) | Wanted::Peer(_) => return Ok(()),
-        Wanted::Loopback => "the loopback interface",
-        Wanted::Auto | Wanted::Namespaces => "a veth pair of our own",
+        NetworkPathChoice::Machine(_) | NetworkPathChoice::Peer(_) => return Ok(()),
+        NetworkPathChoice::Loopback => "the loopback interface",
+        NetworkPathChoice::Auto | NetworkPathChoice::Namespaces => "a veth pair of our own",
     };
     Err(Error::Unsupported(format!(
         "cpu-pinning=numa-local is near the network card, and bytes go over {wire}, which has \
@@ -34,7 +34,7 @@ pub fn check(job: &Job) -> Result<(), Error> {
 ///
 /// # Errors
 /// `Unsupported` where nobody knows what is near.
-pub fn cpus(job: &Job, ours: IpAddr) -> Result<Vec<usize>, Error> {
+pub fn cpus(job: &NetJob, ours: IpAddr) -> Result<Vec<usize>, Error> {
     if !job.numa_local {
         return Ok(job.cpus.clone());
     }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use io_uring::{IoUring, cqueue, opcode, squeue, types};
 
 use super::job::SendPath;
-use super::work::{Count, Work, add, broken, silent};
+use super::work::{EndCounters, NetLoad, add, broken, silent};
 use crate::engine::file::backend::Buffers;
 use crate::engine::file::backend::ring::{Fixed, RingSetup, setup};
 use crate::engine::load::control::Phase;
@@ -72,7 +72,7 @@ fn unsupported(what: &str, instead: &'static str) -> impl Fn(io::Error) -> LoadF
 /// # Errors
 /// With what failed.
 pub fn send(
-    work: &Work,
+    work: &NetLoad,
     index: usize,
     message: &[u8],
     go: &dyn Fn() -> bool,
@@ -92,10 +92,19 @@ pub fn send(
     let socket = work.outgoing(index).as_raw_fd();
     // Messages that are to leave at once share no segment, and what is not copied is registered.
     let gathered = copied && !work.job.nodelay;
-    let many = gathered.then(|| Gathered::new(&buffers, length));
+    let many = gathered.then(|| GatheredSend::new(&buffers, length));
     let header = many.as_ref().map(|many| &raw const many.header);
-    let mut chain =
-        Chain { ring, buffers: &buffers, socket, length, header, fixed, copied, count, owed: 0 };
+    let mut chain = SendChain {
+        ring,
+        buffers: &buffers,
+        socket,
+        length,
+        header,
+        fixed,
+        copied,
+        count,
+        owed: 0,
+    };
     if !go() {
         return Ok(0);
     }
@@ -108,24 +117,24 @@ pub fn send(
 }
 
 /// All messages of a chain, as one send.
-struct Gathered {
+struct GatheredSend {
     header: libc::msghdr,
     _messages: Vec<libc::iovec>,
 }
 
-impl Gathered {
+impl GatheredSend {
     /// The first buffer, so many times; the header stays where it is.
-    fn new(buffers: &Buffers, times: usize) -> Box<Gathered> {
+    fn new(buffers: &Buffers, times: usize) -> Box<GatheredSend> {
         let message = libc::iovec { iov_base: buffers.pointer(0).cast(), iov_len: buffers.block() };
         let mut messages = vec![message; times];
         // SAFETY: every field of a msghdr may be 0: no name, no messages, no control.
         let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
         (header.msg_iov, header.msg_iovlen) = (messages.as_mut_ptr(), times as _);
-        Box::new(Gathered { header, _messages: messages })
+        Box::new(GatheredSend { header, _messages: messages })
     }
 }
 
-struct Chain<'a> {
+struct SendChain<'a> {
     ring: IoUring,
     buffers: &'a Buffers,
     socket: i32,
@@ -134,13 +143,13 @@ struct Chain<'a> {
     header: Option<*const libc::msghdr>,
     fixed: bool,
     copied: bool,
-    count: &'a Count,
+    count: &'a EndCounters,
     /// Completions that are to come.
     owed: usize,
 }
 
-impl Chain<'_> {
-    fn run(&mut self, work: &Work) -> Result<u64, LoadFailure> {
+impl SendChain<'_> {
+    fn run(&mut self, work: &NetLoad) -> Result<u64, LoadFailure> {
         let mut bytes = 0;
         while work.shared.phase() != Phase::Stop {
             self.push()?;
@@ -258,7 +267,7 @@ impl Chain<'_> {
 /// # Errors
 /// With what failed.
 pub fn receive(
-    work: &Work,
+    work: &NetLoad,
     index: usize,
     go: &dyn Fn() -> bool,
     mut arrived: impl FnMut(u64),
@@ -271,7 +280,7 @@ pub fn receive(
     let ring = setup::build(wish(2 * usize::from(BUFFERS)), &mut notes)
         .map_err(unsupported("make an io_uring", INSTEAD))?;
     work.note(notes);
-    let mut offered = Offered::new(ring, buffers).map_err(unsupported(NEEDS, INSTEAD))?;
+    let mut offered = OfferedBuffers::new(ring, buffers).map_err(unsupported(NEEDS, INSTEAD))?;
     let socket = types::Fd(work.incoming(index).as_raw_fd());
     if !go() {
         return Ok(0);
@@ -316,21 +325,21 @@ pub fn receive(
 }
 
 /// Buffers that are offered to the kernel by a ring of their own, and the ring that fills them.
-struct Offered {
+struct OfferedBuffers {
     ring: IoUring,
     entries: Arena,
     tail: u16,
     buffers: Buffers,
 }
 
-impl Offered {
-    fn new(ring: IoUring, buffers: Buffers) -> io::Result<Offered> {
+impl OfferedBuffers {
+    fn new(ring: IoUring, buffers: Buffers) -> io::Result<OfferedBuffers> {
         let bytes = usize::from(BUFFERS) * size_of::<types::BufRingEntry>();
         let entries = Arena::new(bytes, false).map_err(io::Error::other)?;
         let start = entries.start().as_ptr() as u64;
         // SAFETY: memory for so many entries, which lives until the group is unregistered (`drop`).
         unsafe { ring.submitter().register_buf_ring_with_flags(start, BUFFERS, 0, 0) }?;
-        let mut offered = Offered { ring, entries, tail: 0, buffers };
+        let mut offered = OfferedBuffers { ring, entries, tail: 0, buffers };
         (0..BUFFERS).for_each(|number| offered.give(number));
         Ok(offered)
     }
@@ -355,7 +364,7 @@ impl Offered {
     }
 }
 
-impl Drop for Offered {
+impl Drop for OfferedBuffers {
     fn drop(&mut self) {
         let _ = self.ring.submitter().unregister_buf_ring(0);
     }

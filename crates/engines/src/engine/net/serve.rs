@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::Sender;
 
-use super::course::{self, Here};
-use super::job::Wanted;
+use super::course::{self, LocalEnds};
+use super::job::NetworkPathChoice;
 use super::needs::check_room;
 use super::outcome::gather;
-use super::served::Served;
+use super::served::SentFiles;
 use super::wire::{self, Wire};
-use super::work::{Count, Work, Yield, lock};
+use super::work::{EndCounters, NetEndResult, NetLoad, lock};
 use super::{asked, near, udp};
 use crate::engine::Error;
 use crate::engine::clients::settings;
@@ -32,7 +32,7 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
     if spec.settings.get(knob::DATAGRAM_SIZE.name).is_some() {
         let job = asked::job(&settings(super::DATAGRAMS, &spec), spec.seed)?;
         return match job.wire {
-            Wanted::Machine(_) => udp::near(job, spec, sender, talk),
+            NetworkPathChoice::Machine(_) => udp::near(job, spec, sender, talk),
             _ => udp::conduct(job, sender, talk),
         };
     }
@@ -41,19 +41,20 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
     let mut job = asked::job(&settings(engine, &spec), spec.seed)?;
     check_room(&job)?;
     // Nothing is opened that was refused: a file that is opened to be written would be emptied.
-    let (served, prepared) = of_files.then(|| Served::open(&spec)).transpose()?.unzip();
+    let (served, prepared) = of_files.then(|| SentFiles::open(&spec)).transpose()?.unzip();
     let prepared = prepared.unwrap_or_default();
-    if let Wanted::Machine(_) = job.wire {
-        let trial = near::Trial { job, spec, engine, served, prepared: prepared.clone() };
-        let near::Whole { work, yields, result } = near::conduct(trial, sender, talk)?;
+    if let NetworkPathChoice::Machine(_) = job.wire {
+        let trial = near::TwoMachineTrial { job, spec, engine, served, prepared: prepared.clone() };
+        let near::TwoMachineResult { work, yields, result } = near::conduct(trial, sender, talk)?;
         return finished(&work, &yields, result, &prepared);
     }
     let Wire { made: connections, notes, most, cpus } = wire::over(&job, wire::connections)?;
     job.cpus = cpus;
     let shared = Shared::new(job.streams, 0, true, sender).warming_up(job.warm_up_ns);
     let sockets = connections.into_iter().map(|both| (both.sender, both.receiver)).unzip();
-    let work = Arc::new(Work::new(job, shared, sockets, served));
-    let (watched, yields, series) = course::run(&work, (Here::Both, None), prepared.clone(), talk)?;
+    let work = Arc::new(NetLoad::new(job, shared, sockets, served));
+    let (watched, yields, series) =
+        course::run(&work, (LocalEnds::Both, None), prepared.clone(), talk)?;
     let notes = [&prepared.notes[..], &notes, &lock(&work.notes)].concat();
     let gathered = gather(&work.job, &work.shared, watched, &yields, series, notes);
     finished(&work, &yields, LoadResult { wire: most, ..gathered }, &prepared)
@@ -61,8 +62,8 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
 
 /// What is known of the bytes and of the files that were sent.
 fn finished(
-    work: &Work,
-    yields: &[Yield],
+    work: &NetLoad,
+    yields: &[NetEndResult],
     mut gathered: LoadResult,
     prepared: &Prepared,
 ) -> Conducted {
@@ -71,7 +72,7 @@ fn finished(
     let sent = yields.iter().step_by(2).map(|sender| sender.bytes);
     let served = work.served.as_ref();
     let result = LoadResult {
-        integrity: served.map(Served::integrity).transpose()?.flatten(),
+        integrity: served.map(SentFiles::integrity).transpose()?.flatten(),
         resident_before_bytes: prepared.resident_before_bytes,
         file_bytes: prepared.file_bytes,
         reread_bytes: served.and_then(|served| served.reread_bytes(sent)),
@@ -81,7 +82,7 @@ fn finished(
 }
 
 /// Holds what was sent against what arrived.
-fn all_arrived(yields: &[Yield]) -> Result<(), Error> {
+fn all_arrived(yields: &[NetEndResult]) -> Result<(), Error> {
     for (pair, number) in yields.chunks_exact(2).zip(1..) {
         let [sender, receiver] = pair else { continue };
         if sender.bytes != receiver.bytes {
@@ -95,11 +96,11 @@ fn all_arrived(yields: &[Yield]) -> Result<(), Error> {
 }
 
 /// How many sends the kernel copied after all, where they were to be without a copy.
-fn copies(work: &Work) -> Option<Note> {
+fn copies(work: &NetLoad) -> Option<Note> {
     if !work.job.send.tells_of_copies() {
         return None;
     }
-    let sum = |of: fn(&Count) -> &AtomicU64| {
+    let sum = |of: fn(&EndCounters) -> &AtomicU64| {
         work.senders.iter().map(|count| of(count).load(Relaxed)).sum::<u64>()
     };
     let (done, copied) = (sum(|it| &it.zerocopy_done), sum(|it| &it.zerocopy_copied));

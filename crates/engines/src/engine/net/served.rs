@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::due::Due;
+use super::due::DueFiles;
 use crate::engine::Error;
 use crate::engine::file::check::CheckContext;
 use crate::engine::file::files::{self, StreamFiles};
@@ -20,7 +20,7 @@ const RUNS_MAX: usize = 8192;
 
 /// The files of a trial, and what became of them.
 #[derive(Debug)]
-pub struct Served {
+pub struct SentFiles {
     /// How they are read.
     pub job: file::job::FileJob,
     /// Those of each stream.
@@ -35,12 +35,12 @@ pub struct Served {
     pub(super) found: Mutex<Vec<Integrity>>,
 }
 
-impl Served {
+impl SentFiles {
     /// Opens the files of a trial as it wants them.
     ///
     /// # Errors
     /// As [`files::open`].
-    pub fn open(spec: &LoadSpec) -> Result<(Served, Prepared), Error> {
+    pub fn open(spec: &LoadSpec) -> Result<(SentFiles, Prepared), Error> {
         let mut reading = spec.clone();
         if let Some(settings) = reading.settings.as_object_mut() {
             // How many reads are in flight, and by what way, is our business.
@@ -51,7 +51,7 @@ impl Served {
         let opened = files::open(&job, &spec.streams)?;
         let mut prepared = opened.prepared;
         prepared.notes.splice(0..0, notes);
-        let served = Served {
+        let served = SentFiles {
             written: written(spec)?,
             stayed: opened.streams.iter().map(|_| AtomicU64::new(0)).collect(),
             streams: opened.streams,
@@ -80,12 +80,12 @@ impl Served {
     ///
     /// # Errors
     /// `Unsupported` when that is more than can be told.
-    pub fn due(&self) -> Result<Vec<Due>, Error> {
+    pub fn due(&self) -> Result<Vec<DueFiles>, Error> {
         let of = |(files, written): (&StreamFiles, &Vec<Written>)| {
-            Due::of(files.blocks_per_file, written)
+            DueFiles::from_written(files.blocks_per_file, written)
         };
         let all = self.streams.iter().zip(&self.written);
-        let due: Vec<Due> = all.filter(|_| self.job.verify.is_some()).map(of).collect();
+        let due: Vec<DueFiles> = all.filter(|_| self.job.verify.is_some()).map(of).collect();
         match due.iter().map(|one| one.runs.len()).sum() {
             0..=RUNS_MAX => Ok(due),
             runs => Err(Error::Unsupported(format!(

@@ -107,7 +107,7 @@ pub fn drop_received(socket: &TcpStream, bytes: usize) -> Result<usize> {
 
 /// What the kernel said of sends without copying.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Completed {
+pub struct ZerocopyCompletions {
     /// Sends that are over.
     pub sends: u64,
     /// Of these, sends whose bytes were copied after all.
@@ -116,12 +116,12 @@ pub struct Completed {
 
 /// Room for one control message of an error with the address that it came from.
 #[repr(C, align(8))]
-struct Control([u8; 128]);
+struct ErrorControlBuffer([u8; 128]);
 
 /// Reads one such message; `None` when there is none now. Never waits.
 #[inline]
-pub fn completed(socket: &TcpStream) -> Result<Option<Completed>> {
-    let mut control = Control([0; 128]);
+pub fn completed(socket: &TcpStream) -> Result<Option<ZerocopyCompletions>> {
+    let mut control = ErrorControlBuffer([0; 128]);
     // SAFETY: all zeros are a valid header without name and data.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_control = control.0.as_mut_ptr().cast();
@@ -138,23 +138,23 @@ pub fn completed(socket: &TcpStream) -> Result<Option<Completed>> {
 
 /// Reads a control message: `struct cmsghdr` of 16 bytes, then `struct sock_extended_err`: errno at
 /// 0, origin at 4, code at 6, the first send at 8 and the last at 12 (numbers that wrap).
-fn completion(control: &[u8]) -> Completed {
+fn completion(control: &[u8]) -> ZerocopyCompletions {
     const HEADER_BYTES: usize = size_of::<libc::cmsghdr>();
     let Some(error) = control.get(HEADER_BYTES..HEADER_BYTES + 16) else {
-        return Completed::default();
+        return ZerocopyCompletions::default();
     };
     let word =
         |at: usize| u32::from_ne_bytes([error[at], error[at + 1], error[at + 2], error[at + 3]]);
     if error[4] != FROM_ZEROCOPY || word(0) != 0 {
-        return Completed::default();
+        return ZerocopyCompletions::default();
     }
     let sends = u64::from(word(12).wrapping_sub(word(8))) + 1;
-    Completed { sends, copied: if error[6] & COPIED != 0 { sends } else { 0 } }
+    ZerocopyCompletions { sends, copied: if error[6] & COPIED != 0 { sends } else { 0 } }
 }
 
 /// What TCP knows of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Info {
+pub struct TcpInfo {
     /// Segments that were sent again, in all.
     pub retransmits: u64,
     /// Smoothed round-trip time, ns.
@@ -176,7 +176,7 @@ pub struct Info {
 const INFO_BYTES: usize = 192;
 
 /// Asks for it (TCP_INFO).
-pub fn info(socket: &TcpStream) -> Result<Info> {
+pub fn info(socket: &TcpStream) -> Result<TcpInfo> {
     let mut bytes = [0_u8; INFO_BYTES];
     let mut length = bytes.len() as libc::socklen_t;
     let (socket, data) = (socket.as_raw_fd(), bytes.as_mut_ptr().cast());
@@ -191,7 +191,7 @@ pub fn info(socket: &TcpStream) -> Result<Info> {
 }
 
 /// Reads a `struct tcp_info`, by the kernel's offsets; what an older kernel does not say is 0.
-fn known(info: &[u8]) -> Info {
+fn known(info: &[u8]) -> TcpInfo {
     fn field<const N: usize>(info: &[u8], at: usize) -> [u8; N] {
         let bytes = info.get(at..at + N).and_then(|bytes| bytes.try_into().ok());
         bytes.unwrap_or([0; N])
@@ -200,7 +200,7 @@ fn known(info: &[u8]) -> Info {
     let long_ns = |at| u64::from_ne_bytes(field(info, at)).saturating_mul(1000);
     // All ones stand for none.
     let least_us = Some(word(148)).filter(|us| *us != u64::from(u32::MAX)).unwrap_or(0);
-    Info {
+    TcpInfo {
         retransmits: word(100),
         rtt_ns: word(68) * 1000,
         rtt_min_ns: least_us * 1000,
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn completions_tell_how_many_sends_and_whether_the_kernel_copied_them() {
         let of = |bytes: &[u8]| {
-            let Completed { sends, copied } = completion(bytes);
+            let ZerocopyCompletions { sends, copied } = completion(bytes);
             (sends, copied)
         };
         assert_eq!(of(&control(FROM_ZEROCOPY, 0, 3, 7)), (5, 0));
@@ -271,7 +271,7 @@ mod tests {
         let whole = known(&raw);
         let (rtt_ns, rtt_min_ns, window_bytes) = (250_000, 40_000, 14_480);
         let (busy_ns, receiver_limited_ns, buffer_limited_ns) = (900_000, 20_000, 30_000);
-        let expected = Info {
+        let expected = TcpInfo {
             retransmits: 7,
             rtt_ns,
             rtt_min_ns,

@@ -20,10 +20,10 @@ pub(super) const BOUNDS: Bounds =
     Bounds { streams: 8, trial_ns: 3_600_000_000_000, bytes: u64::MAX };
 
 /// A listener; it stops with this.
-pub(super) struct Far(pub(super) SocketAddr, Arc<Stop>);
+pub(super) struct TestListener(pub(super) SocketAddr, Arc<Stop>);
 
-impl Far {
-    pub(super) fn new(bounds: Bounds) -> Far {
+impl TestListener {
+    pub(super) fn new(bounds: Bounds) -> TestListener {
         let at = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let listener = Listener::bind(at, None).unwrap();
         let (at, stop) = (listener.address(), Arc::new(Stop::new()));
@@ -31,7 +31,7 @@ impl Far {
         std::thread::spawn(move || {
             listener.serve(&own, move |session| super::attend(session, &bounds, None, &|_| {}))
         });
-        Far(at, stop)
+        TestListener(at, stop)
     }
 
     fn run(&self, knobs: &[(&str, Value)]) -> Said {
@@ -56,7 +56,7 @@ impl Far {
     }
 }
 
-impl Drop for Far {
+impl Drop for TestListener {
     fn drop(&mut self) {
         self.1.ask();
     }
@@ -70,7 +70,7 @@ fn last(series: &Series, name: &str) -> u64 {
 /// counts reach over it on this one's clock.
 #[test]
 fn both_ends_of_two_machines_are_in_one_record_whichever_way_bytes_go() {
-    let far = Far::new(BOUNDS);
+    let far = TestListener::new(BOUNDS);
     for (send, receive) in [("write", "read"), ("sendfile", "truncate"), ("uring", "read")] {
         for direction in ["send", "receive"] {
             let result = far.done(&[
@@ -102,7 +102,7 @@ fn both_ends_of_two_machines_are_in_one_record_whichever_way_bytes_go() {
 /// It was asked: the clock of the record is this machine's.
 #[test]
 fn the_start_of_a_trial_that_the_other_end_leads_is_on_this_clock() {
-    let far = Far::new(BOUNDS);
+    let far = TestListener::new(BOUNDS);
     let before_ns = (host::sys::clock::monotonic_ns(), host::sys::clock::unix_ns());
     let result = far.done(&[]);
     let after_ns = (host::sys::clock::monotonic_ns(), host::sys::clock::unix_ns());
@@ -112,7 +112,7 @@ fn the_start_of_a_trial_that_the_other_end_leads_is_on_this_clock() {
 
 #[test]
 fn what_the_other_end_does_not_allow_fails_by_name_and_the_next_trial_goes_on() {
-    let far = Far::new(Bounds { streams: 2, trial_ns: 5_000_000_000, bytes: 1 << 40 });
+    let far = TestListener::new(Bounds { streams: 2, trial_ns: 5_000_000_000, bytes: 1 << 40 });
     for (knobs, word) in
         [(&[("streams", json!(3))][..], "--streams 3"), (&[("stop", json!("20s"))], "--trial")]
     {
@@ -128,7 +128,7 @@ fn what_the_other_end_does_not_allow_fails_by_name_and_the_next_trial_goes_on() 
 /// said why: the record had the consequence for the cause.
 #[test]
 fn a_trial_that_moves_more_than_it_may_is_ended_whichever_way_bytes_go() {
-    let far = Far::new(Bounds { bytes: 1 << 20, ..BOUNDS });
+    let far = TestListener::new(Bounds { bytes: 1 << 20, ..BOUNDS });
     for direction in ["send", "receive", "send", "receive"] {
         let said = far.run(&[("direction", json!(direction)), ("stop", json!("30s"))]);
         match said.end {
@@ -140,7 +140,7 @@ fn a_trial_that_moves_more_than_it_may_is_ended_whichever_way_bytes_go() {
 
 #[test]
 fn what_takes_both_ends_here_is_refused_by_name() {
-    let far = Far::new(BOUNDS);
+    let far = TestListener::new(BOUNDS);
     for (knobs, word) in [
         (&[("mtu", json!(9000))][..], "interface-mtu"),
         (&[("wire", json!("namespaces"))], "leave one of them out"),
@@ -158,7 +158,7 @@ fn a_machine_on_which_nobody_listens_is_told_with_what_to_type_there() {
     let free = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let at = free.local_addr().unwrap();
     drop(free);
-    match Far(at, Arc::default()).run(&[]).end {
+    match TestListener(at, Arc::default()).run(&[]).end {
         Some(Err((Failure::Failed, why))) => assert!(why.contains("brickyard receive"), "{why}"),
         other => panic!("{other:?}"),
     }
@@ -167,7 +167,7 @@ fn a_machine_on_which_nobody_listens_is_told_with_what_to_type_there() {
 /// Both halves are held against each other to the datagram, whichever end counts them.
 #[test]
 fn datagrams_of_two_machines_are_counted_each_whichever_way_they_go() {
-    let far = Far::new(BOUNDS);
+    let far = TestListener::new(BOUNDS);
     for (direction, cut, joined) in [
         ("send", false, false),
         ("receive", false, false),
@@ -206,7 +206,7 @@ fn datagrams_of_two_machines_are_counted_each_whichever_way_they_go() {
 /// Each is checked by whoever receives, whatever its length and whoever cuts and joins them.
 #[test]
 fn datagrams_are_checked_where_they_arrive_and_the_record_says_so() {
-    let far = Far::new(BOUNDS);
+    let far = TestListener::new(BOUNDS);
     for (direction, cut, joined, bytes, checksum) in [
         ("send", false, false, 528, "crc32c"),
         ("receive", true, true, 1472, "md5"),
@@ -240,7 +240,7 @@ fn datagrams_are_checked_where_they_arrive_and_the_record_says_so() {
 /// What a full socket loses on the other machine is told here.
 #[test]
 fn datagrams_that_found_the_other_ends_socket_full_are_told_apart() {
-    let far = Far::new(BOUNDS);
+    let far = TestListener::new(BOUNDS);
     for direction in ["send", "receive"] {
         let result = far.done(&[
             ("datagram-size", json!(1400)),
@@ -259,7 +259,7 @@ fn datagrams_that_found_the_other_ends_socket_full_are_told_apart() {
 /// A packet of the interface between both; the other end knows nothing of this one's.
 #[test]
 fn datagrams_of_no_size_fill_a_packet_and_the_record_says_so() {
-    let far = Far::new(BOUNDS);
+    let far = TestListener::new(BOUNDS);
     let result = far.done(&[
         ("datagram-size", json!("as-is")),
         ("pacing", json!(10_000_000)),
@@ -275,7 +275,7 @@ fn datagrams_of_no_size_fill_a_packet_and_the_record_says_so() {
 
 #[test]
 fn datagrams_are_bounded_at_the_other_end_as_streams_are() {
-    let far = Far::new(Bounds { bytes: 1 << 20, ..BOUNDS });
+    let far = TestListener::new(Bounds { bytes: 1 << 20, ..BOUNDS });
     for direction in ["send", "receive"] {
         let said = far.run(&[
             ("datagram-size", json!(1000)),
@@ -287,7 +287,7 @@ fn datagrams_are_bounded_at_the_other_end_as_streams_are() {
             other => panic!("{direction}: {other:?}"),
         }
     }
-    let far = Far::new(Bounds { streams: 1, ..BOUNDS });
+    let far = TestListener::new(Bounds { streams: 1, ..BOUNDS });
     match far.run(&[("datagram-size", json!(1000))]).end {
         Some(Err((Failure::Unsupported, why))) => assert!(why.contains("--streams 2"), "{why}"),
         other => panic!("{other:?}"),
@@ -296,7 +296,7 @@ fn datagrams_are_bounded_at_the_other_end_as_streams_are() {
 
 #[test]
 fn datagrams_both_ways_between_two_machines_are_refused_by_name() {
-    let far = Far::new(BOUNDS);
+    let far = TestListener::new(BOUNDS);
     match far.run(&[("datagram-size", json!(1000)), ("direction", json!("both"))]).end {
         Some(Err((Failure::Unsupported, why))) => assert!(why.contains("direction="), "{why}"),
         other => panic!("{other:?}"),
@@ -306,7 +306,7 @@ fn datagrams_both_ways_between_two_machines_are_refused_by_name() {
 /// A ticket and a port were not enough to be told from a trial that lost everything.
 #[test]
 fn an_end_whose_port_of_datagrams_is_taken_says_so() {
-    let far = Far::new(BOUNDS);
+    let far = TestListener::new(BOUNDS);
     let taken = std::net::UdpSocket::bind(far.0).expect("the port of TCP is free for UDP");
     match far.run(&[("datagram-size", json!(1000))]).end {
         Some(Err((Failure::Failed, why))) => assert!(why.contains("--port"), "{why}"),
@@ -319,7 +319,7 @@ fn an_end_whose_port_of_datagrams_is_taken_says_so() {
 /// Each end receives half of the streams, by its own clock; the sum is of one window.
 #[test]
 fn both_ways_between_two_machines_each_is_counted_where_it_arrives() {
-    let far = Far::new(BOUNDS);
+    let far = TestListener::new(BOUNDS);
     for (streams, send, receive) in [(2, "write", "read"), (4, "uring", "uring-multishot")] {
         let result = far.done(&[
             ("direction", json!("both")),
@@ -354,7 +354,7 @@ fn both_ways_between_two_machines_each_is_counted_where_it_arrives() {
 
 #[test]
 fn both_ways_are_bounded_at_the_other_end_and_end_by_a_time() {
-    let far = Far::new(Bounds { bytes: 1 << 20, ..BOUNDS });
+    let far = TestListener::new(Bounds { bytes: 1 << 20, ..BOUNDS });
     match far.run(&[("direction", json!("both")), ("stop", json!("30s"))]).end {
         Some(Err((Failure::Failed, why))) => assert!(why.contains("--bytes"), "{why}"),
         other => panic!("{other:?}"),

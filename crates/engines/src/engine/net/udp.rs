@@ -20,11 +20,11 @@ use std::sync::mpsc::Sender;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use super::course::{self, Ends, Here};
-use super::half::Half;
-use super::job::{Datagrams, HEADER_BYTES, Job};
-use super::wire::{self, End, Wire};
-use super::work::{self, Count, Tally, Yield, broken, carry};
+use super::course::{self, LocalEnds, StreamEnds};
+use super::half::HalfLoad;
+use super::job::{Datagrams, HEADER_BYTES, NetJob};
+use super::wire::{self, NetworkEnd, Wire};
+use super::work::{self, EndCounters, NetEndResult, ReceiverTally, broken, carry};
 use crate::engine::Error;
 use crate::engine::load::control::{Event, Phase, Shared};
 use crate::engine::load::protocol::{Failure, LoadFailure, Message, Prepared};
@@ -46,11 +46,11 @@ mod socket;
 #[cfg(test)]
 mod tests;
 
-use account::Account;
+use account::DatagramAccount;
 pub use apart::{far, near};
-use checked::Blocks;
+use checked::DatagramBlocks;
 use pace::Pace;
-use socket::{Incoming, Outgoing};
+use socket::{IncomingDatagrams, OutgoingDatagrams};
 
 /// Nothing has come for so long after the last was sent: nothing more will, ns.
 const SILENCE_NS: u64 = 500_000_000;
@@ -66,7 +66,7 @@ const DATAGRAMS_MAX: u64 = 1 << 42;
 /// What one receiver counts, alone on its cache lines, besides bytes and datagrams.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Got {
+struct UdpReceiverCounters {
     received: AtomicU64,
     duplicates: AtomicU64,
     reordered: AtomicU64,
@@ -81,8 +81,8 @@ struct Got {
 
 /// What all ends share.
 #[derive(Debug)]
-pub struct Work {
-    job: Job,
+pub struct UdpLoad {
+    job: NetJob,
     datagrams: Datagrams,
     shared: Shared,
     /// One a stream; none where the senders are on another machine.
@@ -91,16 +91,16 @@ pub struct Work {
     incoming: Vec<UdpSocket>,
     /// What the numbers of each stream's datagrams begin at.
     first: Vec<u64>,
-    senders: Vec<Count>,
-    receivers: Vec<Count>,
-    got: Vec<Got>,
+    senders: Vec<EndCounters>,
+    receivers: Vec<EndCounters>,
+    got: Vec<UdpReceiverCounters>,
 }
 
 /// The whole trial, from its settings to its result.
 ///
 /// # Errors
 /// See [`crate::engine::load::talk::Stopped`].
-pub fn conduct(mut job: Job, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conducted {
+pub fn conduct(mut job: NetJob, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conducted {
     let datagrams = job.datagrams.unwrap_or_default();
     check_room(&job)?;
     let Wire { made: pairs, notes, cpus, .. } = wire::over(&job, move |job, ours, peer| {
@@ -111,17 +111,21 @@ pub fn conduct(mut job: Job, sender: Sender<Event>, talk: &mut Talk<'_>) -> Cond
     let shared = Shared::new(job.streams, 0, true, sender).warming_up(job.warm_up_ns);
     let drawn = job.seed.to_string();
     let first = (0..job.streams).map(|stream| meet::first_number(&drawn, stream)).collect();
-    let work = Arc::new(Work::new(job, shared, pairs.into_iter().unzip(), first));
+    let work = Arc::new(UdpLoad::new(job, shared, pairs.into_iter().unzip(), first));
     let (watched, yields, series) =
-        course::run(&work, (Here::Both, None), Prepared::default(), talk)?;
+        course::run(&work, (LocalEnds::Both, None), Prepared::default(), talk)?;
     let mut result =
         super::outcome::gather(&work.job, &work.shared, watched, &yields, series, notes);
-    result.notes.extend(said::of(&work.job, &result.counters, yields.iter().step_by(2)));
+    result.notes.extend(said::datagram_notes(
+        &work.job,
+        &result.counters,
+        yields.iter().step_by(2),
+    ));
     result.notes.extend(work.notes());
     Ok(Message::Result(Box::new(result)))
 }
 
-fn check_room(job: &Job) -> Result<(), Error> {
+fn check_room(job: &NetJob) -> Result<(), Error> {
     const BUFFERS_BYTES: u64 = 4 << 20;
     let host = Host::live();
     room::check_threads(&host, 2 * job.streams)?;
@@ -135,9 +139,9 @@ fn failed(what: &'static str) -> impl Fn(io::Error) -> Error {
 
 /// Makes the two sockets of a stream, connected to each other: that of the sender first.
 fn pair(
-    job: &Job,
+    job: &NetJob,
     datagrams: Datagrams,
-    (from, to): (&End, &End),
+    (from, to): (&NetworkEnd, &NetworkEnd),
     link: usize,
 ) -> Result<(UdpSocket, UdpSocket), Error> {
     to.enter()?;
@@ -153,7 +157,7 @@ fn pair(
 }
 
 /// Makes a socket ready to send.
-fn prepare_sender(job: &Job, datagrams: Datagrams, sender: &UdpSocket) -> Result<(), Error> {
+fn prepare_sender(job: &NetJob, datagrams: Datagrams, sender: &UdpSocket) -> Result<(), Error> {
     wire::send_buffer(job, sender)?;
     sender.set_write_timeout(Some(wire::SILENCE_MAX)).map_err(failed("set SO_SNDTIMEO"))?;
     if !datagrams.segmented {
@@ -168,7 +172,7 @@ fn prepare_sender(job: &Job, datagrams: Datagrams, sender: &UdpSocket) -> Result
 }
 
 /// Makes a socket ready to receive.
-fn prepare_receiver(job: &Job, datagrams: Datagrams, receiver: &UdpSocket) -> Result<(), Error> {
+fn prepare_receiver(job: &NetJob, datagrams: Datagrams, receiver: &UdpSocket) -> Result<(), Error> {
     wire::receive_buffer(job, receiver)?;
     let patience = Some(std::time::Duration::from_millis(50));
     receiver.set_read_timeout(patience).map_err(failed("set SO_RCVTIMEO"))?;
@@ -184,10 +188,10 @@ fn prepare_receiver(job: &Job, datagrams: Datagrams, receiver: &UdpSocket) -> Re
     })
 }
 
-impl Ends for Work {
-    type Yield = Yield;
+impl StreamEnds for UdpLoad {
+    type Yield = NetEndResult;
 
-    fn job(&self) -> &Job {
+    fn job(&self) -> &NetJob {
         &self.job
     }
 
@@ -195,13 +199,13 @@ impl Ends for Work {
         &self.shared
     }
 
-    fn send(&self, index: usize) -> Result<Yield, LoadFailure> {
+    fn send(&self, index: usize) -> Result<NetEndResult, LoadFailure> {
         let sent = carry(&self.shared, &self.senders[index], |wait| self.send_all(index, wait));
         self.got[index].over.store(true, Release);
         sent
     }
 
-    fn receive(&self, index: usize) -> Result<Yield, LoadFailure> {
+    fn receive(&self, index: usize) -> Result<NetEndResult, LoadFailure> {
         let got = carry(&self.shared, &self.receivers[index], |wait| self.receive_all(index, wait));
         self.shared.tell(Event::Drained);
         got
@@ -221,13 +225,13 @@ impl Ends for Work {
     }
 
     fn row(&self) -> Vec<u64> {
-        let of = |counter: fn(&Got) -> &AtomicU64| -> u64 {
+        let of = |counter: fn(&UdpReceiverCounters) -> &AtomicU64| -> u64 {
             self.got.iter().map(|got| counter(got).load(Relaxed)).sum()
         };
         let mut row = vec![
             self.senders.iter().map(|count| count.bytes.load(Relaxed)).sum(),
-            self.senders.iter().map(Count::cpu_ns).sum(),
-            self.receivers.iter().map(Count::cpu_ns).sum(),
+            self.senders.iter().map(EndCounters::cpu_ns).sum(),
+            self.receivers.iter().map(EndCounters::cpu_ns).sum(),
             of(|got| &got.sent),
             of(|got| &got.received),
             of(|got| &got.duplicates),
@@ -248,7 +252,7 @@ impl Ends for Work {
     }
 }
 
-impl Half for Work {
+impl HalfLoad for UdpLoad {
     fn notes(&self) -> Vec<Note> {
         let strange: u64 = self.got.iter().map(|got| got.strange.load(Relaxed)).sum();
         let text = format!(
@@ -257,7 +261,8 @@ impl Half for Work {
         );
         let strange = (strange > 0).then(|| Note::new("strange-datagrams", text));
         // The end that checked says so.
-        let checked = Blocks::of(&self.job, 0).filter(|_| !self.incoming.is_empty());
+        let checked =
+            DatagramBlocks::for_stream(&self.job, 0).filter(|_| !self.incoming.is_empty());
         strange.into_iter().chain(checked.map(|blocks| blocks.said())).collect()
     }
 
@@ -289,25 +294,25 @@ impl Half for Work {
 
 /// How long a receiver has waited since the end of its load, monotonic clock, ns; 0 before.
 #[derive(Default)]
-struct Waiting {
+struct DrainWait {
     stopped_ns: u64,
     last_ns: u64,
 }
 
-impl Work {
+impl UdpLoad {
     /// With these sockets out and in.
     fn new(
-        job: Job,
+        job: NetJob,
         shared: Shared,
         (outgoing, incoming): (Vec<UdpSocket>, Vec<UdpSocket>),
         first: Vec<u64>,
-    ) -> Work {
-        let counts = || (0..job.streams).map(|_| Count::default()).collect();
-        Work {
+    ) -> UdpLoad {
+        let counts = || (0..job.streams).map(|_| EndCounters::default()).collect();
+        UdpLoad {
             datagrams: job.datagrams.unwrap_or_default(),
             senders: counts(),
             receivers: counts(),
-            got: (0..job.streams).map(|_| Got::default()).collect(),
+            got: (0..job.streams).map(|_| UdpReceiverCounters::default()).collect(),
             shared,
             outgoing,
             incoming,
@@ -333,15 +338,15 @@ impl Work {
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         let (count, socket) = (&self.senders[index], &self.outgoing[index]);
         let Datagrams { bytes: each, segmented, .. } = self.datagrams;
-        let most = Outgoing::most(each, segmented);
+        let most = OutgoingDatagrams::most(each, segmented);
         let at_once = Pace::at_once(self.job.pacing, each, most);
-        let blocks = Blocks::of(&self.job, index);
+        let blocks = DatagramBlocks::for_stream(&self.job, index);
         let body_bytes = each - HEADER_BYTES;
         let bodies = match blocks {
             Some(_) => vec![0; at_once * body_bytes],
             None => body(self.job.seed ^ (index as u64) << 32, body_bytes),
         };
-        let mut outgoing = Outgoing::new(at_once, bodies, blocks.is_some(), segmented);
+        let mut outgoing = OutgoingDatagrams::new(at_once, bodies, blocks.is_some(), segmented);
         if !wait() {
             return Ok(0);
         }
@@ -375,7 +380,11 @@ impl Work {
     }
 
     /// Hands over all messages of a call, however many the kernel takes at once.
-    fn hand_over(&self, outgoing: &mut Outgoing, socket: &UdpSocket) -> Result<(), LoadFailure> {
+    fn hand_over(
+        &self,
+        outgoing: &mut OutgoingDatagrams,
+        socket: &UdpSocket,
+    ) -> Result<(), LoadFailure> {
         let mut gone = 0;
         while gone < outgoing.messages() {
             match outgoing.send(socket, gone) {
@@ -405,15 +414,15 @@ impl Work {
 
     fn receive_all(&self, index: usize, wait: &dyn Fn() -> bool) -> Result<u64, LoadFailure> {
         let (socket, got) = (&self.incoming[index], &self.got[index]);
-        let due = (self.first[index], Blocks::of(&self.job, index));
+        let due = (self.first[index], DatagramBlocks::for_stream(&self.job, index));
         let Datagrams { bytes: each, coalesced, .. } = self.datagrams;
-        let mut incoming = Incoming::new(each, coalesced);
-        let mut account = Account::default();
-        let mut tally = Tally::new(&self.shared, self.job.warm_up_ns, index, each as u64);
+        let mut incoming = IncomingDatagrams::new(each, coalesced);
+        let mut account = DatagramAccount::default();
+        let mut tally = ReceiverTally::new(&self.shared, self.job.warm_up_ns, index, each as u64);
         if !wait() {
             return Ok(0);
         }
-        let (mut bytes, mut waiting) = (0, Waiting::default());
+        let (mut bytes, mut waiting) = (0, DrainWait::default());
         loop {
             let mut came = 0;
             match incoming.receive(socket) {
@@ -450,10 +459,10 @@ impl Work {
     #[cold]
     fn is_through(
         &self,
-        got: &Got,
+        got: &UdpReceiverCounters,
         received: u64,
         came: bool,
-        waiting: &mut Waiting,
+        waiting: &mut DrainWait,
     ) -> Result<bool, LoadFailure> {
         let now_ns = monotonic_ns();
         if waiting.stopped_ns == 0 {
@@ -514,11 +523,11 @@ impl Work {
 /// With what is wrong with the first datagram that is not as it was sent.
 #[inline]
 fn take(
-    incoming: &Incoming,
+    incoming: &IncomingDatagrams,
     place: usize,
-    (first, blocks): (u64, Option<Blocks>),
-    account: &mut Account,
-    got: &Got,
+    (first, blocks): (u64, Option<DatagramBlocks>),
+    account: &mut DatagramAccount,
+    got: &UdpReceiverCounters,
 ) -> Result<u64, LoadFailure> {
     let came = incoming.came(place);
     let mut bytes = 0;
@@ -546,8 +555,8 @@ fn take(
 #[cold]
 fn strange(
     datagram: &[u8],
-    (number, blocks): (Option<u64>, Option<Blocks>),
-    got: &Got,
+    (number, blocks): (Option<u64>, Option<DatagramBlocks>),
+    got: &UdpReceiverCounters,
 ) -> Result<(), LoadFailure> {
     if let (Some(number), Some(blocks)) = (number, blocks)
         && blocks.named(datagram).is_some()

@@ -3,14 +3,14 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::job::Job;
-use super::socket::{self, Info};
-use super::work::{Count, Work};
+use super::job::NetJob;
+use super::socket::{self, TcpInfo};
+use super::work::{EndCounters, NetLoad};
 use crate::engine::load::control::Shared;
 use experiment::measurement::network;
 use facts::counters::series::ColumnKind;
 
-impl Job {
+impl NetJob {
     /// More columns of a trial that sends both ways at once.
     pub fn columns_of_both(&self) -> impl Iterator<Item = (String, ColumnKind)> {
         let names = [network::OUTGOING, network::INCOMING];
@@ -31,17 +31,17 @@ impl Job {
 }
 
 /// One row, in the order of [`experiment::measurement::network::COLUMNS`].
-pub fn row(work: &Work) -> Vec<u64> {
-    let sum = |of: &dyn Fn(&Count) -> u64| work.senders.iter().map(of).sum::<u64>();
-    let infos: Vec<Info> =
+pub fn row(work: &NetLoad) -> Vec<u64> {
+    let sum = |of: &dyn Fn(&EndCounters) -> u64| work.senders.iter().map(of).sum::<u64>();
+    let infos: Vec<TcpInfo> =
         work.senders_here().iter().filter_map(|socket| socket::info(socket).ok()).collect();
-    let mean = |of: &dyn Fn(&Info) -> u64| {
+    let mean = |of: &dyn Fn(&TcpInfo) -> u64| {
         infos.iter().map(of).sum::<u64>().checked_div(infos.len() as u64).unwrap_or(0)
     };
     let mut row = vec![
         sum(&|count| count.bytes.load(Relaxed)),
-        sum(&Count::cpu_ns),
-        work.receivers.iter().map(Count::cpu_ns).sum(),
+        sum(&EndCounters::cpu_ns),
+        work.receivers.iter().map(EndCounters::cpu_ns).sum(),
         infos.iter().map(|info| info.retransmits).sum(),
         mean(&|info| info.rtt_ns),
         mean(&|info| info.window_bytes),

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use super::job::{Job, MTU, SendPath, Wanted};
+use super::job::{MTU, NetJob, NetworkPathChoice, SendPath};
 use super::{place, socket};
 use crate::engine::Error;
 use experiment::measurement::Note;
@@ -20,9 +20,9 @@ use host::sys::{self, Host};
 
 /// An end of each pair that is made for a trial.
 #[derive(Clone, Copy)]
-struct Place(u8);
+struct PairEnd(u8);
 
-impl Place {
+impl PairEnd {
     fn name(self, link: usize) -> String {
         format!("brickyard{}", 2 * link + usize::from(self.0))
     }
@@ -34,8 +34,8 @@ impl Place {
 }
 
 /// This end, and the peer's.
-const OURS: Place = Place(0);
-const PEER: Place = Place(1);
+const OURS: PairEnd = PairEnd(0);
+const PEER: PairEnd = PairEnd(1);
 const PREFIX: u8 = 30;
 /// A connection is made in so long, or not at all.
 const CONNECTING_MAX: Duration = Duration::from_secs(10);
@@ -66,12 +66,12 @@ pub struct Wire<T> {
 
 /// A place with an address on each link.
 #[derive(Debug)]
-pub struct End {
+pub struct NetworkEnd {
     namespace: Option<Namespace>,
     addresses: Vec<Ipv4Addr>,
 }
 
-impl End {
+impl NetworkEnd {
     /// On this link.
     pub fn address(&self, link: usize) -> Ipv4Addr {
         self.addresses[link % self.addresses.len()]
@@ -93,8 +93,8 @@ impl End {
 /// # Errors
 /// `Unsupported` where that needs root that we do not have, or what the kernel does not have.
 pub fn over<T: Send + 'static>(
-    job: &Job,
-    make: impl FnOnce(&Job, &End, &End) -> Result<Vec<T>, Error> + Send + 'static,
+    job: &NetJob,
+    make: impl FnOnce(&NetJob, &NetworkEnd, &NetworkEnd) -> Result<Vec<T>, Error> + Send + 'static,
 ) -> Result<Wire<T>, Error> {
     let job = job.clone();
     let builder = std::thread::Builder::new().name("wire".to_owned());
@@ -113,13 +113,13 @@ pub fn over<T: Send + 'static>(
 /// What TCP can carry out of this end, by the interface that has its address. `None` where nobody
 /// knows: of a veth pair that nothing shapes, of loopback, and of the way from the peer, whose
 /// interface is not ours to ask.
-fn most(job: &Job, ours: &End) -> Option<Ceiling> {
-    let asked = matches!(job.wire, Wanted::Peer(_));
+fn most(job: &NetJob, ours: &NetworkEnd) -> Option<Ceiling> {
+    let asked = matches!(job.wire, NetworkPathChoice::Peer(_));
     asked.then(|| most_to(job, IpAddr::V4(ours.address(0)))).flatten()
 }
 
 /// The same, by the interface that has this address.
-pub fn most_to(job: &Job, ours: IpAddr) -> Option<Ceiling> {
+pub fn most_to(job: &NetJob, ours: IpAddr) -> Option<Ceiling> {
     // What it derives is for TCP's headers.
     // One way alone is known.
     if job.reversed || job.both || job.datagrams.is_some() {
@@ -135,18 +135,18 @@ pub fn most_to(job: &Job, ours: IpAddr) -> Option<Ceiling> {
 }
 
 /// Both ends, and what is said of them.
-fn between(job: &Job) -> Result<(End, End, Note), Error> {
+fn between(job: &NetJob) -> Result<(NetworkEnd, NetworkEnd, Note), Error> {
     let unsupported = |error: sys::Error| Error::Unsupported(error.to_string());
     match &job.wire {
-        Wanted::Loopback => Ok(loopback("over-loopback", "as wire=loopback says")),
-        Wanted::Peer(name) => existing(name).map_err(unsupported),
-        Wanted::Namespaces => namespaces(job.mtu, job.interfaces).map_err(|error| {
+        NetworkPathChoice::Loopback => Ok(loopback("over-loopback", "as wire=loopback says")),
+        NetworkPathChoice::Peer(name) => existing(name).map_err(unsupported),
+        NetworkPathChoice::Namespaces => namespaces(job.mtu, job.interfaces).map_err(|error| {
             Error::Unsupported(format!("{error}; wire=namespaces takes root, wire=loopback none"))
         }),
-        Wanted::Machine(there) => {
+        NetworkPathChoice::Machine(there) => {
             Err(Error::Failed(format!("{there} is another machine, and has no namespace here")))
         }
-        Wanted::Auto => match (namespaces(job.mtu, job.interfaces), job.mtu) {
+        NetworkPathChoice::Auto => match (namespaces(job.mtu, job.interfaces), job.mtu) {
             (Err(error), _) if job.interfaces > 1 => Err(Error::Unsupported(format!(
                 "{error}; interfaces={} need network namespaces, which take root",
                 job.interfaces
@@ -162,8 +162,8 @@ fn between(job: &Job) -> Result<(End, End, Note), Error> {
     }
 }
 
-fn loopback(kind: &'static str, why: &str) -> (End, End, Note) {
-    let end = || End { namespace: None, addresses: vec![Ipv4Addr::LOCALHOST] };
+fn loopback(kind: &'static str, why: &str) -> (NetworkEnd, NetworkEnd, Note) {
+    let end = || NetworkEnd { namespace: None, addresses: vec![Ipv4Addr::LOCALHOST] };
     let text = format!(
         "both ends are on this machine's loopback interface, {why}: no card and no wire is in the \
          figure"
@@ -172,7 +172,10 @@ fn loopback(kind: &'static str, why: &str) -> (End, End, Note) {
 }
 
 /// Veth pairs between two namespaces of their own.
-fn namespaces(mtu: Option<u32>, links: usize) -> Result<(End, End, Note), sys::Error> {
+fn namespaces(
+    mtu: Option<u32>,
+    links: usize,
+) -> Result<(NetworkEnd, NetworkEnd, Note), sys::Error> {
     let before = Namespace::own()?;
     let peer = Namespace::make()?;
     let joined = join(&peer, mtu, links);
@@ -191,7 +194,7 @@ fn namespaces(mtu: Option<u32>, links: usize) -> Result<(End, End, Note), sys::E
         mtu.unwrap_or(MTU),
         if links == 1 { "joins" } else { "join" }
     );
-    let end = |namespace, of: Place| End {
+    let end = |namespace, of: PairEnd| NetworkEnd {
         namespace: Some(namespace),
         addresses: (0..links).map(|link| of.address(link)).collect(),
     };
@@ -212,7 +215,7 @@ fn join(peer: &Namespace, mtu: Option<u32>, links: usize) -> Result<Namespace, s
 }
 
 /// From the namespace that we are in to an existing one.
-fn existing(name: &str) -> Result<(End, End, Note), sys::Error> {
+fn existing(name: &str) -> Result<(NetworkEnd, NetworkEnd, Note), sys::Error> {
     let (own, peer) = (Namespace::own()?, Namespace::named(name)?);
     peer.enter()?;
     let found = link::addresses();
@@ -236,7 +239,8 @@ fn existing(name: &str) -> Result<(End, End, Note), sys::Error> {
         "both ends are on this machine; bytes go between {here} and {there} in the network \
          namespace {name}, over what somebody has put between them"
     );
-    let end = |namespace, address| End { namespace: Some(namespace), addresses: vec![address] };
+    let end =
+        |namespace, address| NetworkEnd { namespace: Some(namespace), addresses: vec![address] };
     Ok((end(own, here), end(peer, there), Note::new("over-peer-namespace", text)))
 }
 
@@ -255,7 +259,11 @@ fn towards(there: Ipv4Addr) -> std::io::Result<Ipv4Addr> {
 ///
 /// # Errors
 /// `Unsupported` for what the kernel does not have; `Failed` with its words for the rest.
-pub fn connections(job: &Job, ours: &End, peer: &End) -> Result<Vec<Connection>, Error> {
+pub fn connections(
+    job: &NetJob,
+    ours: &NetworkEnd,
+    peer: &NetworkEnd,
+) -> Result<Vec<Connection>, Error> {
     let mut connections = Vec::with_capacity(job.streams);
     for stream in 0..job.streams {
         let (from, to) = if job.comes_in(stream) { (peer, ours) } else { (ours, peer) };
@@ -307,7 +315,7 @@ fn accept(listener: &TcpListener, sender: SocketAddr) -> Result<TcpStream, Error
 /// # Errors
 /// As [`connections`].
 pub fn prepare(
-    job: &Job,
+    job: &NetJob,
     sockets: Vec<TcpStream>,
     sends: impl Fn(usize) -> bool,
 ) -> Result<(Vec<TcpStream>, Vec<TcpStream>), Error> {
@@ -328,7 +336,7 @@ pub fn prepare(
 ///
 /// # Errors
 /// As [`connections`].
-pub fn prepare_receiver(job: &Job, receiver: &TcpStream) -> Result<(), Error> {
+pub fn prepare_receiver(job: &NetJob, receiver: &TcpStream) -> Result<(), Error> {
     receiver.set_nonblocking(false).map_err(failed("wait for bytes"))?;
     receiver.set_read_timeout(Some(SILENCE_MAX)).map_err(failed("set SO_RCVTIMEO"))?;
     receive_buffer(job, receiver)?;
@@ -339,7 +347,7 @@ pub fn prepare_receiver(job: &Job, receiver: &TcpStream) -> Result<(), Error> {
 ///
 /// # Errors
 /// As [`connections`].
-pub fn prepare_sender(job: &Job, sender: &TcpStream) -> Result<(), Error> {
+pub fn prepare_sender(job: &NetJob, sender: &TcpStream) -> Result<(), Error> {
     sender.set_write_timeout(Some(SILENCE_MAX)).map_err(failed("set SO_SNDTIMEO"))?;
     sender.set_nodelay(job.nodelay).map_err(failed("set TCP_NODELAY"))?;
     if let Some(name) = &job.congestion {
@@ -368,7 +376,7 @@ pub fn prepare_sender(job: &Job, sender: &TcpStream) -> Result<(), Error> {
 ///
 /// # Errors
 /// `Unsupported` when the kernel does not.
-pub fn send_buffer(job: &Job, sender: &impl AsFd) -> Result<(), Error> {
+pub fn send_buffer(job: &NetJob, sender: &impl AsFd) -> Result<(), Error> {
     let Some(asked) = job.socket_buffer else { return Ok(()) };
     socket::set_send_buffer(sender, asked).map_err(failed("set SO_SNDBUF"))?;
     let (got, _) = socket::buffers(sender).map_err(failed("ask for socket buffers"))?;
@@ -379,7 +387,7 @@ pub fn send_buffer(job: &Job, sender: &impl AsFd) -> Result<(), Error> {
 ///
 /// # Errors
 /// As [`send_buffer`].
-pub fn receive_buffer(job: &Job, receiver: &impl AsFd) -> Result<(), Error> {
+pub fn receive_buffer(job: &NetJob, receiver: &impl AsFd) -> Result<(), Error> {
     let Some(asked) = job.socket_buffer else { return Ok(()) };
     socket::set_receive_buffer(receiver, asked).map_err(failed("set SO_RCVBUF"))?;
     let (_, got) = socket::buffers(receiver).map_err(failed("ask for socket buffers"))?;
@@ -387,7 +395,7 @@ pub fn receive_buffer(job: &Job, receiver: &impl AsFd) -> Result<(), Error> {
 }
 
 /// The kernel cuts it to half of what it may ever buffer, and says nothing.
-fn low_water(job: &Job, receiver: &TcpStream) -> Result<(), Error> {
+fn low_water(job: &NetJob, receiver: &TcpStream) -> Result<(), Error> {
     let Some(asked) = job.low_water else { return Ok(()) };
     socket::set_low_water(receiver, asked).map_err(failed("set SO_RCVLOWAT"))?;
     let got = socket::low_water(receiver).map_err(failed("ask for SO_RCVLOWAT"))?;

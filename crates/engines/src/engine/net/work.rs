@@ -8,9 +8,9 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::due::Expected;
-use super::job::{Job, Wanted};
-use super::served::Served;
+use super::due::ExpectedFiles;
+use super::job::{NetJob, NetworkPathChoice};
+use super::served::SentFiles;
 use crate::engine::file::files::push_once;
 use crate::engine::load::control::{Cell as Done, Event, Gate, Shared};
 use crate::engine::load::protocol::{Failure, LoadFailure};
@@ -20,7 +20,7 @@ use host::sys::clock::{ThreadClock, monotonic_ns, thread_cpu_ns};
 /// What one thread counts, alone on its cache lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub struct Count {
+pub struct EndCounters {
     /// Bytes that the kernel took.
     pub bytes: AtomicU64,
     /// Sends without copying that were begun,
@@ -34,24 +34,24 @@ pub struct Count {
     /// The same at its end, ns; 0 before.
     pub cpu_ns: AtomicU64,
     /// Threads that work for it; only their clocks count.
-    pub helpers: OnceLock<Vec<Count>>,
+    pub helpers: OnceLock<Vec<EndCounters>>,
 }
 
-impl Count {
+impl EndCounters {
     /// Processor time of the thread and of those that work for it so far, ns.
     pub fn cpu_ns(&self) -> u64 {
         let running = self.clock.get().and_then(|clock| clock.now_ns());
         let helpers = self.helpers.get().into_iter().flatten();
         running.unwrap_or_else(|| self.cpu_ns.load(Relaxed))
-            + helpers.map(Count::cpu_ns).sum::<u64>()
+            + helpers.map(EndCounters::cpu_ns).sum::<u64>()
     }
 }
 
 /// What all ends share.
 #[derive(Debug)]
-pub struct Work {
+pub struct NetLoad {
     /// What is to be done.
-    pub job: Job,
+    pub job: NetJob,
     /// Phase, gate, and what the receivers got.
     pub shared: Shared,
     /// Where bytes go in, one a stream whose sender is on this machine: of two machines none or
@@ -60,13 +60,13 @@ pub struct Work {
     /// Where they come out, the same of receivers.
     incoming: Vec<TcpStream>,
     /// One a stream.
-    pub senders: Vec<Count>,
+    pub senders: Vec<EndCounters>,
     /// One a stream; only their clocks count.
-    pub receivers: Vec<Count>,
+    pub receivers: Vec<EndCounters>,
     /// The files that are sent; `None` when bytes come from memory.
-    pub served: Option<Served>,
+    pub served: Option<SentFiles>,
     /// What is due of files that the other end sends, where it is checked here.
-    pub expected: Option<Expected>,
+    pub expected: Option<ExpectedFiles>,
     /// What must be said, each kind once.
     pub notes: Mutex<Vec<Note>>,
 }
@@ -82,18 +82,18 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Work {
+impl NetLoad {
     /// With these sockets out and in.
     pub fn new(
-        job: Job,
+        job: NetJob,
         shared: Shared,
         sockets: (Vec<TcpStream>, Vec<TcpStream>),
-        served: Option<Served>,
-    ) -> Work {
-        let counts = || (0..job.streams).map(|_| Count::default()).collect();
+        served: Option<SentFiles>,
+    ) -> NetLoad {
+        let counts = || (0..job.streams).map(|_| EndCounters::default()).collect();
         let (outgoing, incoming) = sockets;
         let notes = Mutex::default();
-        Work {
+        NetLoad {
             senders: counts(),
             receivers: counts(),
             job,
@@ -108,8 +108,8 @@ impl Work {
 
     /// The same, where the files are the other end's.
     #[must_use]
-    pub fn expecting(self, expected: Option<Expected>) -> Work {
-        Work { expected, ..self }
+    pub fn expecting(self, expected: Option<ExpectedFiles>) -> NetLoad {
+        NetLoad { expected, ..self }
     }
 
     /// Where the bytes of a stream go in.
@@ -134,7 +134,7 @@ impl Work {
 
     /// Whether the other end of each stream is on another machine.
     pub fn is_apart(&self) -> bool {
-        matches!(self.job.wire, Wanted::Machine(_))
+        matches!(self.job.wire, NetworkPathChoice::Machine(_))
     }
 
     /// Keeps what must be said, once.
@@ -148,7 +148,7 @@ impl Work {
 
 /// What one end yielded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Yield {
+pub struct NetEndResult {
     /// Let go, monotonic clock, ns.
     pub started_ns: u64,
     /// Its last byte was through, monotonic clock, ns.
@@ -170,9 +170,9 @@ pub fn broken(what: &str) -> impl Fn(io::Error) -> LoadFailure + '_ {
 /// With what failed.
 pub fn carry(
     shared: &Shared,
-    count: &Count,
+    count: &EndCounters,
     run: impl FnOnce(&dyn Fn() -> bool) -> Result<u64, LoadFailure>,
-) -> Result<Yield, LoadFailure> {
+) -> Result<NetEndResult, LoadFailure> {
     if let Some(clock) = ThreadClock::own() {
         let _ = count.clock.set(clock);
     }
@@ -188,7 +188,7 @@ pub fn carry(
     count.cpu_ns.store(now_ns, Relaxed);
     let (started_ns, before_ns) = started.get();
     let cpu_ns = now_ns.saturating_sub(before_ns);
-    Ok(Yield { started_ns, stopped_ns: monotonic_ns(), bytes: bytes?, cpu_ns })
+    Ok(NetEndResult { started_ns, stopped_ns: monotonic_ns(), bytes: bytes?, cpu_ns })
 }
 
 /// What a receiver says when no more bytes come.
@@ -218,7 +218,7 @@ pub fn add(counter: &AtomicU64, more: u64) {
 }
 
 /// What a receiver tells of what arrives.
-pub struct Tally<'a> {
+pub struct ReceiverTally<'a> {
     shared: &'a Shared,
     cell: &'a Done,
     message_bytes: u64,
@@ -226,17 +226,28 @@ pub struct Tally<'a> {
     started: bool,
 }
 
-impl Tally<'_> {
+impl ReceiverTally<'_> {
     /// Of receiver `index`, which counts as started once it is warm and has got something.
-    pub fn new(shared: &Shared, warm_up_ns: u64, index: usize, message_bytes: u64) -> Tally<'_> {
-        Tally { shared, cell: &shared.cells[index], message_bytes, warm_up_ns, started: false }
+    pub fn new(
+        shared: &Shared,
+        warm_up_ns: u64,
+        index: usize,
+        message_bytes: u64,
+    ) -> ReceiverTally<'_> {
+        ReceiverTally {
+            shared,
+            cell: &shared.cells[index],
+            message_bytes,
+            warm_up_ns,
+            started: false,
+        }
     }
 
     /// Of receiver `index` of a load.
-    pub fn of(work: &Work, index: usize) -> Tally<'_> {
+    pub fn for_stream(work: &NetLoad, index: usize) -> ReceiverTally<'_> {
         let job = &work.job;
         let cell = place(index, work.shared.cells.len(), job.streams);
-        Tally::new(&work.shared, job.warm_up_ns, cell, job.message_bytes as u64)
+        ReceiverTally::new(&work.shared, job.warm_up_ns, cell, job.message_bytes as u64)
     }
 
     /// So many bytes have arrived in all.

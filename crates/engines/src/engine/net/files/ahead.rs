@@ -16,14 +16,14 @@ use rustix::fs::{Mode, OFlags};
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 
 use super::ways::{PIPE_BYTES, pump, sendfile_at};
-use super::{Failure, LoadFailure, Place, Round};
+use super::{Failure, FilePosition, LoadFailure, SenderRound};
 use crate::engine::file::files::StreamFiles;
-use crate::engine::net::work::{Count, broken, lock, retried};
+use crate::engine::net::work::{EndCounters, broken, lock, retried};
 use host::sys::clock::{ThreadClock, thread_cpu_ns};
 
 /// Where everybody is, in blocks since the trial began.
 #[derive(Debug, Default)]
-struct At {
+struct AheadPositions {
     /// The one that is being sent; `None` before the first.
     sending: Option<u64>,
     /// The next that nobody has taken.
@@ -35,7 +35,7 @@ struct At {
     over: bool,
 }
 
-impl At {
+impl AheadPositions {
     /// Takes the next block that is to be read. One that the sender has reached is its own.
     fn take(&mut self, depth: u64) -> Option<u64> {
         let sending = self.sending?;
@@ -50,8 +50,8 @@ impl At {
 
 /// What a sender and its helpers share.
 #[derive(Debug)]
-struct Ahead<'a> {
-    at: Mutex<At>,
+struct SharedReadAhead<'a> {
+    at: Mutex<AheadPositions>,
     moved: Condvar,
     depth: u64,
     files: &'a StreamFiles,
@@ -60,7 +60,7 @@ struct Ahead<'a> {
     forgets: bool,
 }
 
-impl Ahead<'_> {
+impl SharedReadAhead<'_> {
     /// The sender has come to this block, and all before it is sent.
     fn reach(&self, number: u64) {
         let mut at = lock(&self.at);
@@ -103,7 +103,7 @@ impl Ahead<'_> {
     }
 
     /// One helper, to its end.
-    fn help(&self, pipe: &Pipe, count: &Count) -> io::Result<()> {
+    fn help(&self, pipe: &Pipe, count: &EndCounters) -> io::Result<()> {
         if let Some(clock) = ThreadClock::own() {
             let _ = count.clock.set(clock);
         }
@@ -120,7 +120,8 @@ impl Ahead<'_> {
     /// Reads a block into the page cache. Bytes that cannot be read are the sender's to tell of,
     /// who meets them next; only a pipe that does not give back what it took is an error.
     fn read(&self, number: u64, pipe: &Pipe) -> io::Result<()> {
-        let Place { file, mut offset } = Place::of(self.files, number, self.block_bytes);
+        let FilePosition { file, mut offset } =
+            FilePosition::of(self.files, number, self.block_bytes);
         let end = offset + self.block_bytes;
         let flags = SpliceFlags::MOVE;
         while offset < end {
@@ -164,12 +165,13 @@ impl Pipe {
 ///
 /// # Errors
 /// With what failed.
-pub fn sendfile(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, LoadFailure> {
+pub fn sendfile(round: SenderRound<'_>, wait: &dyn Fn() -> bool) -> Result<u64, LoadFailure> {
     let depth = round.work.job.helpers();
     let pipes: io::Result<Vec<Pipe>> = (0..depth).map(|_| Pipe::new()).collect();
     let pipes = pipes.map_err(broken("make a pipe of 1 MiB for a thread that reads ahead"))?;
-    let counts = round.count.helpers.get_or_init(|| (0..depth).map(|_| Count::default()).collect());
-    let ahead = Ahead {
+    let counts =
+        round.count.helpers.get_or_init(|| (0..depth).map(|_| EndCounters::default()).collect());
+    let ahead = SharedReadAhead {
         at: Mutex::default(),
         moved: Condvar::new(),
         depth: depth as u64,
@@ -200,11 +202,15 @@ pub fn sendfile(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, LoadFa
     })
 }
 
-fn send(round: Round<'_>, ahead: &Ahead<'_>, wait: &dyn Fn() -> bool) -> Result<u64, LoadFailure> {
+fn send(
+    round: SenderRound<'_>,
+    ahead: &SharedReadAhead<'_>,
+    wait: &dyn Fn() -> bool,
+) -> Result<u64, LoadFailure> {
     if !wait() {
         return Ok(0);
     }
-    let step = |round: &Round<'_>, length| {
+    let step = |round: &SenderRound<'_>, length| {
         ahead.reach(round.number);
         sendfile_at(round, length)
     };
@@ -217,7 +223,7 @@ mod tests {
 
     #[test]
     fn what_helpers_cost_is_the_sender_s() {
-        let count = |ns: u64| Count { cpu_ns: ns.into(), ..Count::default() };
+        let count = |ns: u64| EndCounters { cpu_ns: ns.into(), ..EndCounters::default() };
         let sender = count(300);
         sender.helpers.set(vec![count(20), count(1)]).unwrap();
         assert_eq!(sender.cpu_ns(), 321);
@@ -225,7 +231,7 @@ mod tests {
 
     #[test]
     fn helpers_take_the_blocks_after_the_one_that_is_sent_up_to_the_depth_and_the_round_s_end() {
-        let mut at = At { until: 6, ..At::default() };
+        let mut at = AheadPositions { until: 6, ..AheadPositions::default() };
         assert_eq!(at.take(2), None, "nothing is sent yet");
         at.sending = Some(0);
         assert_eq!([at.take(2), at.take(2), at.take(2)], [Some(1), Some(2), None]);

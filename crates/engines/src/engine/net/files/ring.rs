@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use io_uring::{IoUring, cqueue, opcode, types};
 
-use super::{Failure, LoadFailure, Place, Round, cut};
+use super::{Failure, FilePosition, LoadFailure, SenderRound, cut};
 use crate::engine::file::backend::Buffers;
 use crate::engine::file::backend::ring::{Fixed, setup};
 use crate::engine::net::job::SendPath;
@@ -25,7 +25,7 @@ const OF_SEND: u64 = 1 << 32;
 
 /// A buffer.
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
+struct BufferState {
     /// Its bytes have come, and are not sent yet.
     full: bool,
     /// The kernel reads into it.
@@ -33,14 +33,14 @@ struct Slot {
     /// Notifications that are to come before it may be written to.
     owed: u32,
     /// Where its bytes are from.
-    place: Place,
+    place: FilePosition,
 }
 
 /// Sends files by a ring.
 ///
 /// # Errors
 /// With what failed.
-pub fn send(round: Round<'_>, go: &dyn Fn() -> bool) -> Result<u64, LoadFailure> {
+pub fn send(round: SenderRound<'_>, go: &dyn Fn() -> bool) -> Result<u64, LoadFailure> {
     let served = round.served;
     let (depth, block) = (round.work.job.depth, served.job.block_bytes as usize);
     let align = served.memory_align as usize;
@@ -51,13 +51,13 @@ pub fn send(round: Round<'_>, go: &dyn Fn() -> bool) -> Result<u64, LoadFailure>
     let made = setup::build(wish(depth + 1), &mut notes).map_err(broken("make an io_uring"))?;
     let fixed = setup::register_buffers(&made, &buffers, &mut notes);
     round.work.note(notes);
-    let mut ring = Ring {
+    let mut ring = FileSendRing {
         round,
         ring: made,
         fixed: fixed != Fixed::No,
         one_region: fixed == Fixed::Whole,
         buffers: buffers.clone(),
-        slots: vec![Slot::default(); depth],
+        slots: vec![BufferState::default(); depth],
         next_read: 0,
         next_send: 0,
         sent_of_slot: 0,
@@ -76,13 +76,13 @@ pub fn send(round: Round<'_>, go: &dyn Fn() -> bool) -> Result<u64, LoadFailure>
     done.map(|()| ring.round.sent_bytes)
 }
 
-struct Ring<'a> {
-    round: Round<'a>,
+struct FileSendRing<'a> {
+    round: SenderRound<'a>,
     ring: IoUring,
     fixed: bool,
     one_region: bool,
     buffers: Arc<Buffers>,
-    slots: Vec<Slot>,
+    slots: Vec<BufferState>,
     next_read: usize,
     next_send: usize,
     sent_of_slot: usize,
@@ -93,7 +93,7 @@ struct Ring<'a> {
     ended: bool,
 }
 
-impl Ring<'_> {
+impl FileSendRing<'_> {
     fn run(&mut self) -> Result<(), LoadFailure> {
         loop {
             let over = self.round.over();
@@ -141,7 +141,7 @@ impl Ring<'_> {
                     .build(),
                 false => opcode::Read::new(file, to, length).offset(place.offset).build(),
             };
-            self.slots[number] = Slot { reading: true, place, ..slot };
+            self.slots[number] = BufferState { reading: true, place, ..slot };
             self.push(&entry.user_data(number as u64))?;
             self.next_read = (number + 1) % self.slots.len();
             if self.round.read(length as usize) && self.round.served.job.at_wrap().forget {

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice as spliced};
 
-use super::{Failure, LoadFailure, Place, Round, cut};
+use super::{Failure, FilePosition, LoadFailure, SenderRound, cut};
 use crate::engine::file::backend::Buffers;
 use crate::engine::file::backend::mapped::Mapped;
 use crate::engine::net::work::{broken, retried};
@@ -19,8 +19,8 @@ pub const PIPE_BYTES: usize = 1 << 20;
 /// # Errors
 /// With what failed.
 pub fn pump(
-    mut round: Round<'_>,
-    mut step: impl FnMut(&Round<'_>, usize) -> io::Result<usize>,
+    mut round: SenderRound<'_>,
+    mut step: impl FnMut(&SenderRound<'_>, usize) -> io::Result<usize>,
     mut let_go: impl FnMut(),
 ) -> Result<u64, LoadFailure> {
     while !round.over() {
@@ -37,7 +37,7 @@ pub fn pump(
 }
 
 /// read(2) into a buffer and write(2) from it, a block at a time.
-pub fn read_and_write(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, LoadFailure> {
+pub fn read_and_write(round: SenderRound<'_>, wait: &dyn Fn() -> bool) -> Result<u64, LoadFailure> {
     let (block, align) = (round.served.job.block_bytes as usize, round.served.memory_align);
     let buffers = Buffers::new(1, block, align as usize, round.served.job.huge_pages)
         .map_err(|why| (Failure::Failed, why.to_string()))?;
@@ -47,8 +47,8 @@ pub fn read_and_write(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, 
     // SAFETY: nothing else has these buffers, and nothing is in flight on them: every call below
     // is over when it returns.
     let buffer = unsafe { buffers.slice(0) };
-    let step = |round: &Round<'_>, _| {
-        let Place { offset, .. } = round.at;
+    let step = |round: &SenderRound<'_>, _| {
+        let FilePosition { offset, .. } = round.at;
         let mut came = 0;
         while came < buffer.len() {
             let at = offset + came as u64;
@@ -71,7 +71,7 @@ pub fn read_and_write(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, 
 }
 
 /// sendfile(2), a block at a time.
-pub fn sendfile(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, LoadFailure> {
+pub fn sendfile(round: SenderRound<'_>, wait: &dyn Fn() -> bool) -> Result<u64, LoadFailure> {
     if !wait() {
         return Ok(0);
     }
@@ -82,7 +82,7 @@ pub fn sendfile(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, LoadFa
 ///
 /// # Errors
 /// The kernel's.
-pub fn sendfile_at(round: &Round<'_>, length: usize) -> io::Result<usize> {
+pub fn sendfile_at(round: &SenderRound<'_>, length: usize) -> io::Result<usize> {
     retried(|| {
         let mut at = round.at.offset;
         rustix::fs::sendfile(round.socket, round.file(), Some(&mut at), length)
@@ -91,7 +91,7 @@ pub fn sendfile_at(round: &Round<'_>, length: usize) -> io::Result<usize> {
 }
 
 /// splice(2) from the file into a pipe, and from that to the socket.
-pub fn splice(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, LoadFailure> {
+pub fn splice(round: SenderRound<'_>, wait: &dyn Fn() -> bool) -> Result<u64, LoadFailure> {
     let pipe = || -> io::Result<_> {
         let (out, into) = pipe_with(PipeFlags::CLOEXEC)?;
         let bytes = fcntl_setpipe_size(&into, PIPE_BYTES)?;
@@ -102,7 +102,7 @@ pub fn splice(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, LoadFail
         return Ok(0);
     }
     let flags = SpliceFlags::MOVE;
-    let step = |round: &Round<'_>, length: usize| {
+    let step = |round: &SenderRound<'_>, length: usize| {
         let came = retried(|| {
             let mut at = round.at.offset;
             let length = length.min(pipe_bytes);
@@ -124,14 +124,14 @@ pub fn splice(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, LoadFail
 }
 
 /// write(2) from a map of the file.
-pub fn mapped(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, LoadFailure> {
+pub fn mapped(round: SenderRound<'_>, wait: &dyn Fn() -> bool) -> Result<u64, LoadFailure> {
     let maps = Mapped::new(&round.files.files, (0, round.file_bytes), false, false)
         .map_err(broken("map a file"))?;
     if !wait() {
         return Ok(0);
     }
-    let step = |round: &Round<'_>, length| {
-        let Place { file, offset } = round.at;
+    let step = |round: &SenderRound<'_>, length| {
+        let FilePosition { file, offset } = round.at;
         retried(|| maps.write_to(round.socket.as_fd(), length, file as u32, offset))
     };
     pump(round, step, || maps.unmap_pages())

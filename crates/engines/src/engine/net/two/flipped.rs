@@ -62,7 +62,7 @@ fn copy(mut from: &TcpStream, mut to: &TcpStream, flip: Option<Flip>) {
     let _ = to.shutdown(Shutdown::Write);
 }
 
-fn through(far: &Far, flip: Option<Flip>, knobs: &[(&str, Value)]) -> Said {
+fn through(far: &TestListener, flip: Option<Flip>, knobs: &[(&str, Value)]) -> Said {
     let at = between(far.0, flip);
     let peer = [("peer", json!(at.to_string())), ("verify", json!("crc32c"))];
     let block = [("verify-block", json!(4096))];
@@ -72,7 +72,7 @@ fn through(far: &Far, flip: Option<Flip>, knobs: &[(&str, Value)]) -> Said {
 /// One bit of what may be gigabytes: its stream and its block are named, and the trial has no rate.
 #[test]
 fn a_bit_that_is_flipped_on_the_way_fails_the_trial_with_its_stream_and_place() {
-    let far = Far::new(BOUNDS);
+    let far = TestListener::new(BOUNDS);
     for (direction, stream, back, offset) in [
         ("send", 1, false, 123_456_u64),
         ("receive", 0, true, 5_000_001),
@@ -98,7 +98,7 @@ fn a_bit_that_is_flipped_on_the_way_fails_the_trial_with_its_stream_and_place() 
 /// nobody sees the flip.
 #[test]
 fn what_arrives_as_it_was_sent_passes_and_the_record_says_that_it_was_checked() {
-    let far = Far::new(BOUNDS);
+    let far = TestListener::new(BOUNDS);
     for checksum in ["crc32c", "xxh3-64", "xxh3-128", "blake3", "md5"] {
         let verify = [("verify", json!(checksum)), ("direction", json!("both"))];
         let result = match through(&far, None, &verify).end {

@@ -5,7 +5,7 @@ const WINDOW: u64 = 1 << 16;
 
 /// The count of one stream.
 #[derive(Debug)]
-pub struct Account {
+pub struct DatagramAccount {
     /// Above the highest number that came.
     next: u64,
     /// Different datagrams that came.
@@ -22,9 +22,9 @@ pub struct Account {
     seen: Box<[u64]>,
 }
 
-impl Default for Account {
-    fn default() -> Account {
-        Account {
+impl Default for DatagramAccount {
+    fn default() -> DatagramAccount {
+        DatagramAccount {
             next: 0,
             received: 0,
             duplicates: 0,
@@ -36,7 +36,7 @@ impl Default for Account {
     }
 }
 
-impl Account {
+impl DatagramAccount {
     /// The datagram of this number came; `transit_ns` is the time from its sending to its arrival
     /// by any two clocks that run alike.
     #[inline]
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     fn count(numbers: &[u64]) -> (u64, u64, u64) {
-        let mut account = Account::default();
+        let mut account = DatagramAccount::default();
         numbers.iter().for_each(|number| account.arrived(*number, 0));
         (account.received, account.duplicates, account.reordered)
     }
@@ -137,12 +137,12 @@ mod tests {
     /// RFC 3550's own filter, by hand: transits 10, 26, 10 differ by 16 twice.
     #[test]
     fn jitter_is_the_filtered_difference_of_transits() {
-        let mut account = Account::default();
+        let mut account = DatagramAccount::default();
         for (number, transit) in [(0, 10), (1, 26), (2, 10)] {
             account.arrived(number, transit);
         }
         assert!((account.jitter_ns - (1.0 + 15.0 / 16.0)).abs() < 1e-12, "{}", account.jitter_ns);
-        let mut steady = Account::default();
+        let mut steady = DatagramAccount::default();
         (0..100).for_each(|number| steady.arrived(number, -7));
         assert!(steady.jitter_ns == 0.0);
     }

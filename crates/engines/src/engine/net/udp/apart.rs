@@ -4,15 +4,15 @@ use std::net::{IpAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use super::{Work, check_room, meet, prepare_receiver, prepare_sender, said};
+use super::{UdpLoad, check_room, meet, prepare_receiver, prepare_sender, said};
 use crate::engine::Error;
 use crate::engine::clients::settings;
 use crate::engine::load::control::{Event, Shared};
 use crate::engine::load::protocol::{LoadSpec, Message, Prepared};
 use crate::engine::load::talk::{Conducted, Stopped, Talk};
-use crate::engine::net::job::{Job, MTU, of_mtu};
-use crate::engine::net::near::{Far, halves};
-use crate::engine::net::pact::Word;
+use crate::engine::net::job::{MTU, NetJob, of_mtu};
+use crate::engine::net::near::{RemoteEnd, halves};
+use crate::engine::net::pact::PeerWord;
 use crate::engine::net::{DATAGRAMS, asked, place};
 use crate::fleet::Session;
 use experiment::knob;
@@ -24,9 +24,14 @@ use host::sys::link;
 ///
 /// # Errors
 /// See [`Stopped`].
-pub fn near(job: Job, mut spec: LoadSpec, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conducted {
+pub fn near(
+    job: NetJob,
+    mut spec: LoadSpec,
+    sender: Sender<Event>,
+    talk: &mut Talk<'_>,
+) -> Conducted {
     check_room(&job)?;
-    let mut far = Far::call(&job, spec.campaign)?;
+    let mut far = RemoteEnd::call(&job, spec.campaign)?;
     let (mut job, note) = sized(job, &mut spec, far.ends().0.ip())?;
     let ticket = far.order(DATAGRAMS, spec, Vec::new())?;
     let sockets = meet::near(&mut far, job.streams, &ticket)?;
@@ -35,7 +40,11 @@ pub fn near(job: Job, mut spec: LoadSpec, sender: Sender<Event>, talk: &mut Talk
     let work = Arc::new(work(job, sends, sender, (&ticket, sockets))?);
     let (yields, mut result) = halves(far, &work, Prepared::default(), talk)?;
     result.notes.extend(note);
-    result.notes.extend(said::of(&work.job, &result.counters, yields.iter().step_by(2)));
+    result.notes.extend(said::datagram_notes(
+        &work.job,
+        &result.counters,
+        yields.iter().step_by(2),
+    ));
     Ok(Message::Result(Box::new(result)))
 }
 
@@ -43,24 +52,24 @@ pub fn near(job: Job, mut spec: LoadSpec, sender: Sender<Event>, talk: &mut Talk
 ///
 /// # Errors
 /// When they do not meet, or what is asked cannot be done here.
-pub fn far(session: &Session, mut job: Job, sender: Sender<Event>) -> Result<Work, Stopped> {
+pub fn far(session: &Session, mut job: NetJob, sender: Sender<Event>) -> Result<UdpLoad, Stopped> {
     check_room(&job)?;
-    let door = meet::Door::open(session.here, session.caller.ip())?;
+    let door = meet::MeetingSocket::open(session.here, session.caller.ip())?;
     let (ticket, _) = session.announce().map_err(|error| Error::Failed(error.to_string()))?;
     // No connection has this ticket.
     session.shut();
-    session.voice.say(&Word::Ticket(ticket.clone())).map_err(|_| Stopped::Parent)?;
+    session.voice.say(&PeerWord::Ticket(ticket.clone())).map_err(|_| Stopped::Parent)?;
     let sockets = door.meet(&ticket, job.streams)?;
     job.cpus = place::cpus(&job, session.here.ip())?;
     let sends = job.reversed;
     let work = work(job, sends, sender, (&ticket, sockets))?;
-    session.voice.say(&Word::Met {}).map_err(|_| Stopped::Parent)?;
+    session.voice.say(&PeerWord::Met {}).map_err(|_| Stopped::Parent)?;
     Ok(work)
 }
 
 /// Datagrams of which nobody said how long they are fill a packet of the interface that has our
 /// address; the other end is told the number.
-fn sized(job: Job, spec: &mut LoadSpec, here: IpAddr) -> Result<(Job, Option<Note>), Error> {
+fn sized(job: NetJob, spec: &mut LoadSpec, here: IpAddr) -> Result<(NetJob, Option<Note>), Error> {
     if settings(DATAGRAMS, spec).get(knob::DATAGRAM_SIZE).is_some() {
         return Ok((job, None));
     }
@@ -82,16 +91,16 @@ fn sized(job: Job, spec: &mut LoadSpec, here: IpAddr) -> Result<(Job, Option<Not
 
 /// What is done with these sockets, out of which this end sends or receives.
 fn work(
-    job: Job,
+    job: NetJob,
     sends: bool,
     sender: Sender<Event>,
     (ticket, sockets): (&str, Vec<UdpSocket>),
-) -> Result<Work, Error> {
+) -> Result<UdpLoad, Error> {
     let datagrams = job.datagrams.unwrap_or_default();
     let prepare = if sends { prepare_sender } else { prepare_receiver };
     sockets.iter().try_for_each(|socket| prepare(&job, datagrams, socket))?;
     let ends = if sends { (sockets, Vec::new()) } else { (Vec::new(), sockets) };
     let firsts = (0..job.streams).map(|stream| meet::first_number(ticket, stream)).collect();
     let shared = Shared::new(job.streams, 0, true, sender).warming_up(job.warm_up_ns);
-    Ok(Work::new(job, shared, ends, firsts))
+    Ok(UdpLoad::new(job, shared, ends, firsts))
 }

@@ -9,24 +9,24 @@
 
 use crate::engine::load::protocol::{Failure, LoadFailure};
 use crate::engine::net::checked::ON_ARRIVAL;
-use crate::engine::net::job::{HEADER_BYTES, Job};
+use crate::engine::net::job::{HEADER_BYTES, NetJob};
 use base::pattern::block::{Format, Identity, NAME};
 use base::pattern::judge::{Evidence, Kind, judge};
 use experiment::measurement::Note;
 
 /// How the blocks of one stream are made.
 #[derive(Clone, Copy, Debug)]
-pub struct Blocks {
+pub struct DatagramBlocks {
     format: Format,
     campaign: u64,
     stream: usize,
 }
 
-impl Blocks {
+impl DatagramBlocks {
     /// Of this stream; `None` where nothing is checked.
-    pub fn of(job: &Job, stream: usize) -> Option<Blocks> {
+    pub fn for_stream(job: &NetJob, stream: usize) -> Option<DatagramBlocks> {
         let (format, campaign) = (job.verify?, job.seed);
-        Some(Blocks { format, campaign, stream })
+        Some(DatagramBlocks { format, campaign, stream })
     }
 
     /// Fills whole bodies, those of the datagrams from `number` on, sent at `now_ns`.

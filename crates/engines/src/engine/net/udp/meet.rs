@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use super::socket::reusable;
 use crate::engine::Error;
-use crate::engine::net::near::Far;
-use crate::engine::net::pact::{Said, Word};
+use crate::engine::net::near::RemoteEnd;
+use crate::engine::net::pact::{PeerMessage, PeerWord};
 use host::sys::clock::monotonic_ns;
 
 /// All have met by then, or something is in the way.
@@ -68,7 +68,7 @@ fn failed(what: &'static str) -> impl Fn(io::Error) -> Error {
 ///
 /// # Errors
 /// When no greeting came through, with what to open.
-pub fn near(far: &mut Far, streams: usize, ticket: &str) -> Result<Vec<UdpSocket>, Error> {
+pub fn near(far: &mut RemoteEnd, streams: usize, ticket: &str) -> Result<Vec<UdpSocket>, Error> {
     let (mut here, there) = far.ends();
     here.set_port(0);
     let socket = |_| {
@@ -95,25 +95,25 @@ pub fn near(far: &mut Far, streams: usize, ticket: &str) -> Result<Vec<UdpSocket
         answer
     })?;
     match answer {
-        Said::Word(Word::Met {}) => Ok(sockets),
+        PeerMessage::Word(PeerWord::Met {}) => Ok(sockets),
         other => Err(far.refusal(other)),
     }
 }
 
 /// The far end's port, before both have met.
 #[derive(Debug)]
-pub struct Door {
+pub struct MeetingSocket {
     socket: UdpSocket,
     here: SocketAddr,
     caller: IpAddr,
 }
 
-impl Door {
+impl MeetingSocket {
     /// On the address and the port of the talk, for whoever has called from there.
     ///
     /// # Errors
     /// When somebody else has the port.
-    pub fn open(here: SocketAddr, caller: IpAddr) -> Result<Door, Error> {
+    pub fn open(here: SocketAddr, caller: IpAddr) -> Result<MeetingSocket, Error> {
         let socket = reusable(here).map_err(|why| {
             Error::Failed(format!(
                 "cannot listen for datagrams on UDP port {} of {}: {why}; another program may have \
@@ -123,7 +123,7 @@ impl Door {
             ))
         })?;
         socket.set_read_timeout(Some(GREET_EVERY)).map_err(failed("set SO_RCVTIMEO"))?;
-        Ok(Door { socket, here, caller })
+        Ok(MeetingSocket { socket, here, caller })
     }
 
     /// Waits until so many streams have greeted with this ticket: a socket for each, connected.
@@ -188,11 +188,11 @@ mod tests {
         "0123456789abcdef".repeat(4)
     }
 
-    fn door() -> (Door, SocketAddr) {
+    fn door() -> (MeetingSocket, SocketAddr) {
         let free = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let at = free.local_addr().unwrap();
         drop(free);
-        (Door::open(at, at.ip()).unwrap(), at)
+        (MeetingSocket::open(at, at.ip()).unwrap(), at)
     }
 
     /// Nothing but the greeting itself is one, with this ticket, and with nothing behind it.
@@ -272,7 +272,7 @@ mod tests {
     fn a_port_that_somebody_else_has_is_told_with_what_to_type() {
         let taken = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let at = taken.local_addr().unwrap();
-        match Door::open(at, at.ip()) {
+        match MeetingSocket::open(at, at.ip()) {
             Err(Error::Failed(why)) => assert!(why.contains("--port"), "{why}"),
             other => panic!("{other:?}"),
         }

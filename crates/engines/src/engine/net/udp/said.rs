@@ -1,7 +1,7 @@
 //! What whoever reads the figures of datagrams must know.
 
-use crate::engine::net::job::Job;
-use crate::engine::net::work::Yield;
+use crate::engine::net::job::NetJob;
+use crate::engine::net::work::NetEndResult;
 use base::value;
 use experiment::measurement::Note;
 use experiment::measurement::datagrams::{self, DatagramCount};
@@ -11,10 +11,10 @@ use facts::counters::series::Series;
 const KEPT: f64 = 0.97;
 
 /// Of a whole trial, with what was counted beside it and what its senders yielded.
-pub fn of<'a>(
-    job: &Job,
+pub fn datagram_notes<'a>(
+    job: &NetJob,
     counters: &[Series],
-    senders: impl Iterator<Item = &'a Yield>,
+    senders: impl Iterator<Item = &'a NetEndResult>,
 ) -> Vec<Note> {
     let series = counters.iter().find(|series| series.source == datagrams::SOURCE);
     let count = series.and_then(DatagramCount::in_series);
@@ -34,7 +34,7 @@ fn lost(count: &DatagramCount) -> Option<Note> {
 }
 
 /// Of senders that did not keep the rate that was asked for, over the time that each of them took.
-fn late<'a>(job: &Job, senders: impl Iterator<Item = &'a Yield>) -> Option<Note> {
+fn late<'a>(job: &NetJob, senders: impl Iterator<Item = &'a NetEndResult>) -> Option<Note> {
     let rate = job.pacing? as f64;
     let (bytes, asked) = senders.fold((0.0, 0.0), |(bytes, asked), one| {
         let seconds = one.stopped_ns.saturating_sub(one.started_ns) as f64 / 1e9;

@@ -89,7 +89,7 @@ pub fn dropped(socket: &UdpSocket) -> Result<u64> {
 }
 
 /// Datagrams that go out by one call: each has a header of its own, and the same body or its own.
-pub struct Outgoing {
+pub struct OutgoingDatagrams {
     headers: Vec<[u8; HEADER_BYTES]>,
     /// Read by the kernel through `parts`: one, or one a datagram.
     bodies: Vec<u8>,
@@ -98,7 +98,7 @@ pub struct Outgoing {
     messages: Vec<libc::mmsghdr>,
 }
 
-impl Outgoing {
+impl OutgoingDatagrams {
     /// How many datagrams of so many bytes fit into one call.
     pub fn most(datagram_bytes: usize, segmented: bool) -> usize {
         match segmented {
@@ -109,7 +109,12 @@ impl Outgoing {
 
     /// `count` datagrams with this body, or each with its own of so many `bodies` that follow each
     /// other; with `segmented` they are one message for the kernel to cut.
-    pub fn new(count: usize, mut bodies: Vec<u8>, of_each: bool, segmented: bool) -> Outgoing {
+    pub fn new(
+        count: usize,
+        mut bodies: Vec<u8>,
+        of_each: bool,
+        segmented: bool,
+    ) -> OutgoingDatagrams {
         let each = if of_each { bodies.len() / count.max(1) } else { bodies.len() };
         let mut headers = vec![[0_u8; HEADER_BYTES]; count];
         let mut parts = Vec::with_capacity(2 * count);
@@ -128,7 +133,7 @@ impl Outgoing {
             message
         };
         let messages = parts.chunks_mut(each).map(message).collect();
-        Outgoing { headers, bodies, _parts: parts, messages }
+        OutgoingDatagrams { headers, bodies, _parts: parts, messages }
     }
 
     /// Datagrams of one call.
@@ -171,14 +176,14 @@ impl Outgoing {
 /// Room for a control message, aligned as the kernel wants it.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
-struct Control([u8; CONTROL_BYTES]);
+struct DatagramControlBuffer([u8; CONTROL_BYTES]);
 
 /// Buffers for datagrams that come by one call.
-pub struct Incoming {
+pub struct IncomingDatagrams {
     buffers: Vec<u8>,
     each: usize,
     whole: usize,
-    controls: Vec<Control>,
+    controls: Vec<DatagramControlBuffer>,
     /// Read by the kernel through `messages`.
     _parts: Vec<libc::iovec>,
     messages: Vec<libc::mmsghdr>,
@@ -186,7 +191,7 @@ pub struct Incoming {
 
 /// What came: one datagram, or several of a length that the kernel joined.
 #[derive(Clone, Copy, Debug)]
-pub struct Came<'a> {
+pub struct ReceivedDatagrams<'a> {
     /// Their bytes.
     pub bytes: &'a [u8],
     /// Bytes of each but the last, which may have fewer.
@@ -195,18 +200,18 @@ pub struct Came<'a> {
     pub at_ns: u64,
 }
 
-impl Incoming {
+impl IncomingDatagrams {
     /// For datagrams of so many bytes; with `coalesced` for several of them in one.
-    pub fn new(datagram_bytes: usize, coalesced: bool) -> Incoming {
+    pub fn new(datagram_bytes: usize, coalesced: bool) -> IncomingDatagrams {
         let (count, each) = if coalesced { (8, 1 << 16) } else { (AT_ONCE, datagram_bytes) };
         let mut buffers = vec![0; count * each];
-        let mut controls = vec![Control([0; CONTROL_BYTES]); count];
+        let mut controls = vec![DatagramControlBuffer([0; CONTROL_BYTES]); count];
         let part = |buffer: &mut [u8]| libc::iovec {
             iov_base: buffer.as_mut_ptr().cast(),
             iov_len: buffer.len(),
         };
         let mut parts: Vec<libc::iovec> = buffers.chunks_mut(each).map(part).collect();
-        let message = |(part, control): (&mut libc::iovec, &mut Control)| {
+        let message = |(part, control): (&mut libc::iovec, &mut DatagramControlBuffer)| {
             // SAFETY: all zeros are a valid header without name, control and data.
             let mut message: libc::mmsghdr = unsafe { std::mem::zeroed() };
             message.msg_hdr.msg_iov = part;
@@ -215,7 +220,14 @@ impl Incoming {
             message
         };
         let messages = parts.iter_mut().zip(&mut controls).map(message).collect();
-        Incoming { buffers, each, whole: datagram_bytes, controls, _parts: parts, messages }
+        IncomingDatagrams {
+            buffers,
+            each,
+            whole: datagram_bytes,
+            controls,
+            _parts: parts,
+            messages,
+        }
     }
 
     /// Bytes of a datagram of this load.
@@ -242,29 +254,29 @@ impl Incoming {
 
     /// What came in the place of this number.
     #[inline]
-    pub fn came(&self, number: usize) -> Came<'_> {
+    pub fn came(&self, number: usize) -> ReceivedDatagrams<'_> {
         let message = &self.messages[number];
         let length = (message.msg_len as usize).min(self.each);
         let bytes = &self.buffers[number * self.each..][..length];
         let control = &self.controls[number].0;
         let told = message.msg_hdr.msg_controllen.min(CONTROL_BYTES);
-        let Told { at_ns, each } = told_by(&control[..told]);
-        Came { bytes, each: each.unwrap_or(length), at_ns }
+        let AncillaryData { at_ns, each } = told_by(&control[..told]);
+        ReceivedDatagrams { bytes, each: each.unwrap_or(length), at_ns }
     }
 }
 
 /// What control messages say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Told {
+struct AncillaryData {
     at_ns: u64,
     each: Option<usize>,
 }
 
 /// Reads control messages: `struct cmsghdr` of 16 bytes (length, level, type), then the data, each
 /// from a multiple of 8 on.
-fn told_by(control: &[u8]) -> Told {
+fn told_by(control: &[u8]) -> AncillaryData {
     const HEADER: usize = size_of::<libc::cmsghdr>();
-    let mut told = Told::default();
+    let mut told = AncillaryData::default();
     let mut rest = control;
     while let Some((head, after)) = rest.split_at_checked(HEADER) {
         let word =
@@ -320,7 +332,7 @@ mod tests {
     #[test]
     fn the_time_and_the_length_are_read_and_what_is_cut_yields_nothing() {
         let whole = control();
-        assert_eq!(told_by(&whole), Told { at_ns: 3_000_000_007, each: Some(1448) });
+        assert_eq!(told_by(&whole), AncillaryData { at_ns: 3_000_000_007, each: Some(1448) });
         for end in 0..whole.len() {
             let told = told_by(&whole[..end]);
             assert!([0, 3_000_000_007].contains(&told.at_ns), "{end}: {told:?}");
@@ -328,6 +340,6 @@ mod tests {
         }
         let mut hostile = whole;
         hostile[..8].copy_from_slice(&usize::MAX.to_ne_bytes());
-        assert_eq!(told_by(&hostile), Told::default());
+        assert_eq!(told_by(&hostile), AncillaryData::default());
     }
 }

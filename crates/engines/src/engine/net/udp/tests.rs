@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::socket::Incoming;
-use super::{Account, Blocks, DATAGRAMS_MAX, Got, take};
+use super::socket::IncomingDatagrams;
+use super::{DATAGRAMS_MAX, DatagramAccount, DatagramBlocks, UdpReceiverCounters, take};
 use crate::engine::load::protocol::{Failure, LoadResult};
 use crate::engine::load::testing::{Said, converse};
 use crate::engine::net::serve::conduct;
@@ -128,8 +128,8 @@ fn what_is_not_of_this_stream_is_counted_apart_and_in_no_figure() {
         greeting,
         datagram(first + 2, bytes),
     ];
-    let mut incoming = Incoming::new(bytes, false);
-    let (mut account, got) = (Account::default(), Got::default());
+    let mut incoming = IncomingDatagrams::new(bytes, false);
+    let (mut account, got) = (DatagramAccount::default(), UdpReceiverCounters::default());
     let mut counted = 0;
     for one in all {
         sender.send(&one).unwrap();
@@ -143,8 +143,8 @@ fn what_is_not_of_this_stream_is_counted_apart_and_in_no_figure() {
 /// A stream of datagrams with blocks, as its receiver gets them.
 struct Sent {
     sockets: [std::net::UdpSocket; 2],
-    incoming: Incoming,
-    blocks: Blocks,
+    incoming: IncomingDatagrams,
+    blocks: DatagramBlocks,
     all: Vec<Vec<u8>>,
 }
 
@@ -159,7 +159,7 @@ impl Sent {
         let knobs = [("datagram-size", text.as_str()), ("verify", "xxh3-64")];
         let settings = experiment::knob::testing::settings("net-udp", &knobs);
         let job = crate::engine::net::asked::job(&settings, 9).unwrap();
-        let blocks = Blocks::of(&job, 3).unwrap();
+        let blocks = DatagramBlocks::for_stream(&job, 3).unwrap();
         let all = (0..count).map(|number| {
             let mut datagram = vec![0; bytes];
             datagram[..8].copy_from_slice(&(FIRST + number).to_le_bytes());
@@ -167,14 +167,14 @@ impl Sent {
             blocks.make(&mut datagram[16..], number, 1_000 + number);
             datagram
         });
-        Sent { sockets, incoming: Incoming::new(bytes, false), blocks, all: all.collect() }
+        Sent { sockets, incoming: IncomingDatagrams::new(bytes, false), blocks, all: all.collect() }
     }
 
     fn takes(
         &mut self,
         datagram: &[u8],
-        account: &mut Account,
-        got: &Got,
+        account: &mut DatagramAccount,
+        got: &UdpReceiverCounters,
     ) -> Result<u64, super::LoadFailure> {
         self.sockets[0].send(datagram).unwrap();
         assert_eq!(self.incoming.receive(&self.sockets[1]).unwrap(), 1);
@@ -192,7 +192,7 @@ fn a_bit_that_turned_anywhere_in_a_datagram_is_told_with_its_number() {
         for bit in (0..8 * bytes).step_by(3).chain(0..128) {
             let mut datagram = sent.all[number].clone();
             datagram[bit / 8] ^= 1 << (bit % 8);
-            let (mut account, got) = (Account::default(), Got::default());
+            let (mut account, got) = (DatagramAccount::default(), UdpReceiverCounters::default());
             let Err((Failure::Failed, why)) = sent.takes(&datagram, &mut account, &got) else {
                 panic!("bit {bit} of {bytes} bytes");
             };
@@ -214,7 +214,7 @@ fn a_bit_that_turned_anywhere_in_a_datagram_is_told_with_its_number() {
 fn what_is_lost_doubled_or_late_is_right_and_a_stranger_s_is_a_stranger_s() {
     use std::sync::atomic::Ordering::Relaxed;
     let mut sent = Sent::new(700, 9);
-    let (mut account, got) = (Account::default(), Got::default());
+    let (mut account, got) = (DatagramAccount::default(), UdpReceiverCounters::default());
     for number in [0, 1, 1, 4, 3, 8, 0] {
         let datagram = sent.all[number].clone();
         assert_eq!(sent.takes(&datagram, &mut account, &got), Ok(700), "{number}");

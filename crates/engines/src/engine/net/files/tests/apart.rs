@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::net::two::flipped::{Flip, between};
-use crate::engine::net::two::{BOUNDS, Far};
+use crate::engine::net::two::{BOUNDS, TestListener};
 use experiment::measurement::Integrity;
 use experiment::measurement::integrity::{FAULTS_MAX, Lasting};
 
@@ -19,7 +19,7 @@ impl Scene {
 
 #[test]
 fn all_that_arrives_there_in_whole_blocks_is_checked_there_by_every_way() {
-    let (scene, far) = (Scene::new(), Far::new(BOUNDS));
+    let (scene, far) = (Scene::new(), TestListener::new(BOUNDS));
     for way in WAYS {
         let result = scene.sent(far.0, &[("send-path", json!(way))]);
         let integrity = checked(&result);
@@ -40,7 +40,7 @@ fn all_that_arrives_there_in_whole_blocks_is_checked_there_by_every_way() {
 /// What arrived wrong lay on the disk as it arrived: reading it again says so.
 #[test]
 fn a_bit_that_turned_in_a_file_is_found_there_and_named_here() {
-    let (scene, far) = (Scene::new(), Far::new(BOUNDS));
+    let (scene, far) = (Scene::new(), TestListener::new(BOUNDS));
     let path = scene.streams[1][1].clone();
     let file = File::options().read(true).write(true).open(&path).unwrap();
     let mut byte = [0];
@@ -65,7 +65,7 @@ fn a_bit_that_turned_in_a_file_is_found_there_and_named_here() {
 /// On the disk it is right: the way has turned it, and once.
 #[test]
 fn a_bit_that_turned_on_the_way_is_named_with_its_file_and_is_no_fault_of_the_disk() {
-    let (scene, far) = (Scene::new(), Far::new(BOUNDS));
+    let (scene, far) = (Scene::new(), TestListener::new(BOUNDS));
     for (stream, offset) in [(0, 12_345_u64), (1, FILE_BYTES as u64 + 4096 * 3 + 17), (1, 0)] {
         let at = between(far.0, Some(Flip { stream, back: false, offset }));
         let result = scene.sent(at, &[]);
@@ -86,7 +86,7 @@ fn a_bit_that_turned_on_the_way_is_named_with_its_file_and_is_no_fault_of_the_di
 /// Two files whose every block is another's: more than are kept, all of them counted, each once.
 #[test]
 fn where_everything_is_wrong_all_is_counted_and_no_more_is_kept_than_may_be() {
-    let (scene, far) = (Scene::new(), Far::new(BOUNDS));
+    let (scene, far) = (Scene::new(), TestListener::new(BOUNDS));
     let settings = [("verify-block", json!(512))];
     // They were written in blocks of 4 KiB: of a file of 512-byte blocks not one is right.
     let result = scene.sent(far.0, &settings);
