@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use engines::engine::Written;
+use engines::engine::FileIdentity;
 use engines::engine::file::first_generation;
 use experiment::knob::{self, Settings};
 
@@ -17,7 +17,7 @@ pub struct Laid {
     /// Its length.
     pub bytes: u64,
     /// Its blocks, where they can be checked.
-    checkable: Option<(Format, Written)>,
+    checkable: Option<(Format, FileIdentity)>,
 }
 
 /// The settings of what was written: checksum and length of a block.
@@ -28,7 +28,7 @@ impl Laid {
     pub fn by(settings: &Settings, trial: u32, number: u64) -> Laid {
         // One that goes round and round leaves blocks of two generations.
         let once = !settings.get(knob::SUSTAINED);
-        let written = Written { file: number, generation: first_generation(trial) };
+        let written = FileIdentity { file: number, generation: first_generation(trial) };
         let checkable = format(settings).filter(|_| once).map(|format| (format, written));
         Laid { bytes: settings.get(knob::FILE_SIZE), checkable }
     }
@@ -41,7 +41,7 @@ impl Laid {
     }
 
     /// How its blocks name themselves.
-    pub fn written(&self) -> Option<Written> {
+    pub fn written(&self) -> Option<FileIdentity> {
         self.checkable.as_ref().map(|(_, written)| *written)
     }
 }
@@ -108,7 +108,7 @@ mod tests {
     fn a_file_serves_whoever_wants_its_format_or_none() {
         let crc = settings("crc32c", 4096, 1 << 20);
         let laid = Laid::by(&crc, 3, 7);
-        assert_eq!(laid.written(), Some(Written { file: 7, generation: 3 << 32 }));
+        assert_eq!(laid.written(), Some(FileIdentity { file: 7, generation: 3 << 32 }));
         assert!(laid.serves(&crc) && laid.serves(&settings("off", 4096, 1 << 19)));
         assert!(!laid.serves(&settings("md5", 4096, 1 << 20)), "another checksum");
         assert!(!laid.serves(&settings("crc32c", 8192, 1 << 20)), "another length");

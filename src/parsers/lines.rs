@@ -11,7 +11,9 @@ use base::hash::Checksum;
 use engines::engine::command::protocol as of_programs;
 use engines::engine::flush::log::{Begin, Line, Reader, Written};
 use engines::engine::integrity::state::{Shape, State};
-use engines::engine::load::protocol::{Command, LoadResult, LoadSpec, Message, write_histogram};
+use engines::engine::load::protocol::{
+    LoadResult, LoadSpec, WorkerCommand, WorkerMessage, write_histogram,
+};
 use engines::engine::net::pact::{
     HalfResult, PeerMessage, PeerNotice, PeerOrder, PeerWord, align, join,
 };
@@ -142,8 +144,8 @@ pub fn of_workers() -> Vec<Vec<u8>> {
     };
     vec![
         line(&spec),
-        line(&Message::Result(Box::new(result()))),
-        line(&Message::Flushing {}),
+        line(&WorkerMessage::Result(Box::new(result()))),
+        line(&WorkerMessage::Flushing {}),
         line(&of_programs::Message::Result(Box::default())),
         line(&of_programs::Spec::default()),
         b"go".to_vec(),
@@ -154,12 +156,12 @@ pub fn of_workers() -> Vec<Vec<u8>> {
 /// One line, to whoever may hear it; a result, to its figures.
 pub fn worker(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let _ = Command::parse(&text);
+    let _ = WorkerCommand::parse(&text);
     if let Ok(spec) = serde_json::from_str::<LoadSpec>(&text) {
         let _ = Settings::from_json("file", &spec.settings);
     }
-    match serde_json::from_str::<Message>(&text) {
-        Ok(Message::Result(result)) => measured(*result),
+    match serde_json::from_str::<WorkerMessage>(&text) {
+        Ok(WorkerMessage::Result(result)) => measured(*result),
         _ => drop(serde_json::from_str::<of_programs::Message>(&text)),
     }
     let _ = serde_json::from_str::<of_programs::Spec>(&text);
@@ -242,7 +244,7 @@ pub fn peer(bytes: &[u8]) {
             load.into_iter().for_each(measured);
         }
         Ok(PeerMessage::Word(PeerWord::Wrong(wrong))) => drop(wrong.found()),
-        Ok(PeerMessage::Message(Message::Result(result))) => measured(*result),
+        Ok(PeerMessage::Message(WorkerMessage::Result(result))) => measured(*result),
         _ => {}
     }
 }

@@ -66,7 +66,7 @@ pub struct Context<'a> {
     /// Stamped into every block that is written.
     pub campaign: u64,
     /// How the blocks of a file that was laid out name themselves, where they do.
-    pub written: &'a dyn Fn(&Path) -> Option<Written>,
+    pub written: &'a dyn Fn(&Path) -> Option<FileIdentity>,
     /// Told of what happens, several times a second.
     pub progress: &'a mut dyn FnMut(Progress),
     /// Puts the load's process where the trial wants it (control group, CPUs). To be asked before
@@ -147,7 +147,7 @@ pub fn find(name: &str) -> Option<&'static dyn Engine> {
     ENGINES.iter().copied().find(|engine| engine.name() == name)
 }
 
-pub use load::protocol::Written;
+pub use load::protocol::FileIdentity;
 pub use net::attend;
 #[cfg(any(test, feature = "testing"))]
 pub use sim::testing;

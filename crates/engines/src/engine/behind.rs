@@ -17,15 +17,18 @@ use host::sys::Host;
 /// The directories that the mounts of a trial show; none when another machine serves them, or
 /// nobody.
 #[derive(Debug)]
-pub struct Behind {
+pub struct LocalNfsBackend {
     served: Vec<Target>,
     mirrored: Vec<Target>,
 }
 
-impl Behind {
+impl LocalNfsBackend {
     /// Looks for them.
-    pub fn of(host: &Host, targets: &[Target]) -> Behind {
-        Behind { served: served::behind(host, targets), mirrored: served::mirrored(host, targets) }
+    pub fn for_targets(host: &Host, targets: &[Target]) -> LocalNfsBackend {
+        LocalNfsBackend {
+            served: served::behind(host, targets),
+            mirrored: served::mirrored(host, targets),
+        }
     }
 
     /// Adds the names of their devices to those that are watched.

@@ -8,7 +8,7 @@
 use hdrhistogram::Histogram;
 
 use super::Error;
-use super::load::control::{Event, Gate, Phase, Shared};
+use super::load::control::{Gate, LoadControl, LoadEvent, LoadPhase};
 use super::load::cpus::Pinning;
 use super::load::protocol::{Failure, LoadFailure, LoadSpec};
 use base::value::Stop;
@@ -215,17 +215,17 @@ pub fn stand_alone() -> Result<(), LoadFailure> {
 pub fn carry(
     client: &mut impl Client,
     terms: &Terms,
-    shared: &Shared,
+    shared: &LoadControl,
     index: usize,
 ) -> Result<Yield, LoadFailure> {
     let mut tally = Tally::new(terms, shared, index, &client.kinds());
-    shared.tell(Event::Ready);
+    shared.tell(LoadEvent::Ready);
     if shared.wait_for(Gate::Run) == Gate::Quit {
         return Ok(Yield::default());
     }
     let cpu_ns = thread_cpu_ns();
     tally.begin();
-    while shared.phase() != Phase::Stop {
+    while shared.phase() != LoadPhase::Stop {
         let turn = client.step(&mut tally)?;
         if !tally.goes_on(turn) {
             break;
@@ -235,6 +235,6 @@ pub fn carry(
     yielded.cpu_ns = thread_cpu_ns().saturating_sub(cpu_ns);
     yielded.durable = client.is_durable();
     yielded.notes = client.notes();
-    shared.tell(Event::Drained);
+    shared.tell(LoadEvent::Drained);
     Ok(yielded)
 }

@@ -13,7 +13,7 @@ use crate::engine::clients;
 use crate::engine::clients::serve::{Engine as Clients, Needs};
 use crate::engine::load::protocol::{Failure, LoadSpec};
 use crate::engine::load::room::{self, Room};
-use crate::engine::load::talk::{self, Told};
+use crate::engine::load::talk::{self, NotifyResult};
 use crate::engine::{Context, Engine, Error, Serve};
 use experiment::knob::{self, EngineKind, Settings, engines};
 use experiment::measurement::{Measurement, Note};
@@ -84,7 +84,7 @@ pub fn not_durable(host: &Host, measured: &Measurement, commits: Commits) -> Opt
 ///
 /// # Errors
 /// When the parent cannot be told: a trial that fails is told to it, and is no error here.
-pub fn worker() -> Told {
+pub fn worker() -> NotifyResult {
     let clients = Clients { name: Database.name(), make, needs, run: client::run };
     talk::worker(|line, sender, talk| clients::serve::conduct(line, &clients, sender, talk))
 }

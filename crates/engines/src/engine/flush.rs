@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use crate::engine::clients;
 use crate::engine::clients::serve::Engine as Clients;
 use crate::engine::load::protocol::LoadSpec;
-use crate::engine::load::supervise::{self, Order};
-use crate::engine::load::talk::{self, Told};
+use crate::engine::load::supervise::{self, WorkerTask};
+use crate::engine::load::talk::{self, NotifyResult};
 use crate::engine::{Context, Engine, Error, Serve};
 use experiment::knob::{self, EngineKind, Settings, engines};
 use experiment::measurement::Measurement;
@@ -66,7 +66,7 @@ impl Engine for Flush {
         let streams = trial.settings.get(knob::STREAMS) as usize;
         let streams = (0..streams).map(|n| vec![folders[n % folders.len()].clone()]).collect();
         let spec = LoadSpec::new(trial, context.campaign, streams)?;
-        supervise::run(&Order::new(&spec, &trial.settings)?, context)
+        supervise::run(&WorkerTask::new(&spec, &trial.settings)?, context)
     }
 }
 
@@ -161,7 +161,7 @@ fn elsewhere(settings: &Settings) -> Result<(), sys::Error> {
 ///
 /// # Errors
 /// When the parent cannot be told: a trial that fails is told to it, and is no error here.
-pub fn worker() -> Told {
+pub fn worker() -> NotifyResult {
     talk::worker(|line, sender, talk| clients::serve::conduct(line, &clients(), sender, talk))
 }
 

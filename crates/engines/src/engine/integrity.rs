@@ -14,8 +14,8 @@ use rustix::io::Errno;
 use crate::engine::clients;
 use crate::engine::clients::serve::Engine as Clients;
 use crate::engine::load::protocol::LoadSpec;
-use crate::engine::load::supervise::{self, Order};
-use crate::engine::load::talk::{self, Told};
+use crate::engine::load::supervise::{self, WorkerTask};
+use crate::engine::load::talk::{self, NotifyResult};
 use crate::engine::{Context, Engine, Error, Serve};
 use experiment::knob::{self, EngineKind, Settings, engines};
 use experiment::measurement::Measurement;
@@ -59,7 +59,7 @@ impl Engine for Integrity {
         let streams = trial.settings.get(knob::STREAMS) as usize;
         let streams = (0..streams).map(|n| vec![folders[n % folders.len()].clone()]).collect();
         let spec = LoadSpec::new(trial, context.campaign, streams)?;
-        supervise::run(&Order::new(&spec, &trial.settings)?, context)
+        supervise::run(&WorkerTask::new(&spec, &trial.settings)?, context)
     }
 }
 
@@ -79,7 +79,7 @@ fn folder(work: &Path) -> Result<PathBuf, Error> {
 ///
 /// # Errors
 /// When the parent cannot be told: a trial that fails is told to it, and is no error here.
-pub fn worker() -> Told {
+pub fn worker() -> NotifyResult {
     talk::worker(|line, sender, talk| clients::serve::conduct(line, &clients(), sender, talk))
 }
 

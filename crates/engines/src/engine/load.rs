@@ -2,7 +2,7 @@
 //! parent, what they say to each other, the window, the samples.
 //!
 //! What a stream does is the engine's business (`file`, `tree`): its threads count in
-//! [`control::Shared`], and everything else about a trial is here. The load runs in a worker
+//! [`control::LoadControl`], and everything else about a trial is here. The load runs in a worker
 //! process ([`talk`], [`watch`]) that speaks lines of JSON ([`protocol`]) with the process that
 //! started it ([`supervise`]); counting what the kernel did meanwhile is that one's business.
 

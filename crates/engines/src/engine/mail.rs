@@ -10,7 +10,7 @@ use crate::engine::clients::serve::{Engine as Clients, Needs};
 use crate::engine::file::job;
 use crate::engine::load::protocol::LoadSpec;
 use crate::engine::load::room::Room;
-use crate::engine::load::talk::{self, Told};
+use crate::engine::load::talk::{self, NotifyResult};
 use crate::engine::{Context, Engine, Error, Serve};
 use experiment::knob::{self, EngineKind, Settings, engines};
 use experiment::measurement::{Measurement, Note};
@@ -49,7 +49,7 @@ impl Engine for Mail {
 ///
 /// # Errors
 /// When the parent cannot be told: a trial that fails is told to it, and is no error here.
-pub fn worker() -> Told {
+pub fn worker() -> NotifyResult {
     let clients = Clients { name: Mail.name(), make, needs, run: client::run };
     talk::worker(|line, sender, talk| clients::serve::conduct(line, &clients, sender, talk))
 }

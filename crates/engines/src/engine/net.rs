@@ -7,8 +7,8 @@
 
 use crate::engine::clients::refused;
 use crate::engine::load::protocol::LoadSpec;
-use crate::engine::load::supervise::{self, Order};
-use crate::engine::load::talk::{self, Told};
+use crate::engine::load::supervise::{self, WorkerTask};
+use crate::engine::load::talk::{self, NotifyResult};
 use crate::engine::{Context, Engine, Error, Serve, file};
 use experiment::knob::{self, EngineKind, Settings, engines};
 use experiment::measurement::Measurement;
@@ -72,7 +72,7 @@ impl Engine for NetEngine {
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
         let streams = trial.settings.get(knob::STREAMS) as usize;
         let spec = LoadSpec::new(trial, context.campaign, vec![Vec::new(); streams])?;
-        supervise::run(&Order::new(&spec, &trial.settings)?, context)
+        supervise::run(&WorkerTask::new(&spec, &trial.settings)?, context)
     }
 }
 
@@ -92,7 +92,7 @@ impl Engine for NetFileEngine {
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
         let spec = file::supervise::spec(trial, context)?;
-        let order = Order::new(&spec, &trial.settings)?;
+        let order = WorkerTask::new(&spec, &trial.settings)?;
         file::supervise::measured(&order, trial, context)
     }
 }
@@ -119,7 +119,7 @@ impl Engine for NetUdpEngine {
 ///
 /// # Errors
 /// When the parent cannot be told: a trial that fails is told to it, and is no error here.
-pub fn worker() -> Told {
+pub fn worker() -> NotifyResult {
     talk::worker(serve::conduct)
 }
 

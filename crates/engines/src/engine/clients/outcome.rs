@@ -2,9 +2,9 @@
 
 use super::{Checked, Terms, Yield};
 use crate::engine::Error;
-use crate::engine::load::control::Shared;
+use crate::engine::load::control::LoadControl;
 use crate::engine::load::protocol::{LoadResult, write_histogram};
-use crate::engine::load::watch::Watched;
+use crate::engine::load::watch::WatchedTrial;
 use base::value::Stop;
 use experiment::measurement::{Durable, Note, Operation, Stream};
 
@@ -14,8 +14,8 @@ use experiment::measurement::{Durable, Note, Operation, Stream};
 /// When a histogram cannot be written, which one of ours always can.
 pub fn gather(
     terms: &Terms,
-    shared: &Shared,
-    watched: Watched,
+    shared: &LoadControl,
+    watched: WatchedTrial,
     yields: &[Yield],
     mut notes: Vec<Note>,
 ) -> Result<LoadResult, Error> {

@@ -6,13 +6,13 @@ use std::sync::mpsc::Sender;
 
 use super::{Terms, Yield, check, outcome, settings};
 use crate::engine::Error;
-use crate::engine::load::control::{Event, Gate, Shared};
+use crate::engine::load::control::{Gate, LoadControl, LoadEvent};
 use crate::engine::load::cpus::{Pinning, pin};
-use crate::engine::load::protocol::{Failure, LoadFailure, LoadSpec, Message, Prepared};
+use crate::engine::load::protocol::{Failure, LoadFailure, LoadSpec, Prepared, WorkerMessage};
 use crate::engine::load::room::{self, Room};
 use crate::engine::load::settle;
-use crate::engine::load::talk::{self, Conducted, Stopped, Talk};
-use crate::engine::load::watch::{self, Rules};
+use crate::engine::load::talk::{self, ConductResult, NoLoadResult, ParentTalk};
+use crate::engine::load::watch::{self, StopRules};
 use experiment::knob::{self, Settings};
 use experiment::measurement::Note;
 use host::sys::Host;
@@ -26,7 +26,7 @@ pub struct Trial<W> {
     /// When they are timed.
     pub terms: Terms,
     /// Phase, counters, gate.
-    pub shared: Shared,
+    pub shared: LoadControl,
     /// Processors, in turn; empty when nothing is pinned.
     pub cpus: Vec<usize>,
 }
@@ -72,13 +72,13 @@ pub struct Engine<W> {
 /// The whole trial, from its first line to its result.
 ///
 /// # Errors
-/// See [`Stopped`].
+/// See [`NoLoadResult`].
 pub fn conduct<W: Send + Sync + 'static>(
     line: &str,
     engine: &Engine<W>,
-    sender: Sender<Event>,
-    talk: &mut Talk<'_>,
-) -> Conducted {
+    sender: Sender<LoadEvent>,
+    talk: &mut ParentTalk<'_>,
+) -> ConductResult {
     let spec: LoadSpec = serde_json::from_str(line)
         .map_err(|why| Error::Failed(format!("cannot read what this worker is to do: {why}")))?;
     let settings = settings(engine.name, &spec);
@@ -91,17 +91,17 @@ pub fn conduct<W: Send + Sync + 'static>(
     }
     let (work, notes) = (engine.make)(&settings, &spec)?;
     check_room((engine.needs)(&work), &spec)?;
-    let shared = Shared::new(clients, 0, terms.sustained, sender).warming_up(terms.warm_up_ns);
+    let shared = LoadControl::new(clients, 0, terms.sustained, sender).warming_up(terms.warm_up_ns);
     let trial = Arc::new(Trial { work, spec, terms, shared, cpus });
     let (own, run) = (trial.clone(), engine.run);
     let threads = talk::start(&trial.shared, clients, move |index| client(&own, run, index))?;
     talk::wait_until_ready(&trial.shared, clients, talk)?;
     // Pools that were just made would be written back while the clock runs.
     settle::sync(trial.spec.streams.iter().flatten())?;
-    talk.say(&Message::Prepared(Prepared::default()))?;
+    talk.say(&WorkerMessage::Prepared(Prepared::default()))?;
     if !talk.wait_for_go() {
         trial.shared.open_gate(Gate::Quit);
-        return Err(Stopped::Parent);
+        return Err(NoLoadResult::Parent);
     }
     let watched = watch::load(&trial.shared, rules(&terms), talk)?;
     trial.shared.open_gate(Gate::Quit);
@@ -113,7 +113,7 @@ pub fn conduct<W: Send + Sync + 'static>(
     let yields = yields
         .ok_or_else(|| Error::Failed("a client's thread ended without a result".to_owned()))?;
     let result = outcome::gather(&trial.terms, &trial.shared, watched, &yields, notes)?;
-    Ok(Message::Result(Box::new(result)))
+    Ok(WorkerMessage::Result(Box::new(result)))
 }
 
 /// Refuses what does not fit into the machine, or on the file systems.
@@ -127,8 +127,8 @@ fn check_room(needs: Needs, spec: &LoadSpec) -> Result<(), Error> {
     room::check_space(needs.room, &folders, needs.hint)
 }
 
-fn rules(terms: &Terms) -> Rules {
-    Rules {
+fn rules(terms: &Terms) -> StopRules {
+    StopRules {
         stop: terms.stop,
         at_least_ns: terms.at_least_ns,
         at_most_ns: terms.at_most_ns,

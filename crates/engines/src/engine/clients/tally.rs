@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use hdrhistogram::Histogram;
 
 use super::{Terms, Turn, Yield};
-use crate::engine::load::control::{Cell, Classes, Phase, Shared};
+use crate::engine::load::control::{Classes, LoadControl, LoadPhase, StreamCounters};
 use base::value::Stop;
 use experiment::measurement::latency::class;
 use experiment::measurement::{Amount, Operation, latency_histogram};
@@ -14,8 +14,8 @@ use host::sys::clock::monotonic_ns;
 /// The tally of one client. It touches nothing but its own cell, classes and histograms.
 pub struct Tally<'a> {
     terms: Terms,
-    shared: &'a Shared,
-    cell: &'a Cell,
+    shared: &'a LoadControl,
+    cell: &'a StreamCounters,
     /// By the number of the kind.
     histograms: Vec<Option<Histogram<u64>>>,
     classes: &'a Classes,
@@ -32,7 +32,12 @@ pub struct Tally<'a> {
 impl<'a> Tally<'a> {
     /// For client `index`, which does operations of these kinds. All that it will ever need is made
     /// here; latency of another kind is not kept.
-    pub fn new(terms: &Terms, shared: &'a Shared, index: usize, kinds: &[Operation]) -> Tally<'a> {
+    pub fn new(
+        terms: &Terms,
+        shared: &'a LoadControl,
+        index: usize,
+        kinds: &[Operation],
+    ) -> Tally<'a> {
         let of = |kind: &Operation| kinds.contains(kind).then(latency_histogram);
         Tally {
             terms: *terms,
@@ -112,7 +117,7 @@ impl<'a> Tally<'a> {
     /// them.
     #[inline]
     pub fn record(&mut self, kind: Operation, latency_ns: u64) {
-        if self.shared.phase() == Phase::Window
+        if self.shared.phase() == LoadPhase::Window
             && let Some(Some(histogram)) = self.histograms.get_mut(kind as usize)
         {
             histogram.saturating_record(latency_ns);
@@ -178,7 +183,7 @@ mod tests {
 
     #[test]
     fn operations_are_counted_by_kind_and_seen_by_everybody() {
-        let shared = Shared::new(1, 0, true, channel().0);
+        let shared = LoadControl::new(1, 0, true, channel().0);
         let mut tally = Tally::new(&terms(Stop::After(1), true), &shared, 0, Operation::ALL);
         tally.begin();
         tally.metadata(Operation::Create);
@@ -186,7 +191,7 @@ mod tests {
         tally.read(30);
         let total = shared.total();
         assert_eq!((total.read_bytes, total.write_bytes, total.metadata_ops), (30, 100, 1));
-        assert_eq!(shared.phase(), Phase::Window);
+        assert_eq!(shared.phase(), LoadPhase::Window);
         let yielded = tally.end();
         assert_eq!(yielded.total, total);
         let kinds: Vec<Operation> = yielded.latency.iter().map(|(kind, _)| *kind).collect();
@@ -195,19 +200,19 @@ mod tests {
 
     #[test]
     fn nobody_has_started_before_it_is_warm() {
-        let shared = Shared::new(1, 0, true, channel().0);
+        let shared = LoadControl::new(1, 0, true, channel().0);
         let cold = Terms { warm_up_ns: u64::MAX, ..terms(Stop::After(1), true) };
         let mut tally = Tally::new(&cold, &shared, 0, Operation::ALL);
         tally.begin();
         tally.metadata(Operation::Stat);
-        assert_eq!(shared.phase(), Phase::Starting);
+        assert_eq!(shared.phase(), LoadPhase::Starting);
         assert!(tally.end().latency.is_empty());
     }
 
     #[test]
     fn a_pass_is_a_round_or_so_many_bytes_and_only_sustained_clients_go_on_after_it() {
         for sustained in [true, false] {
-            let shared = Shared::new(2, 0, sustained, channel().0);
+            let shared = LoadControl::new(2, 0, sustained, channel().0);
             let mut tally = Tally::new(&terms(Stop::Pass, sustained), &shared, 0, Operation::ALL);
             tally.begin();
             tally.wrote(7);
@@ -215,7 +220,7 @@ mod tests {
             assert_eq!(tally.goes_on(Turn::Round), sustained);
             assert_eq!(tally.end().pass.map(|(_, amount)| amount.write_bytes), Some(7));
         }
-        let shared = Shared::new(2, 0, false, channel().0);
+        let shared = LoadControl::new(2, 0, false, channel().0);
         let mut tally = Tally::new(&terms(Stop::Bytes(10), false), &shared, 0, Operation::ALL);
         tally.begin();
         tally.wrote(7);

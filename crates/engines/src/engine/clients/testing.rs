@@ -4,8 +4,8 @@ use std::io::{BufRead, BufReader, Write, pipe};
 use std::path::Path;
 
 use super::serve::{Engine, conduct};
-use crate::engine::load::protocol::{Failure, LoadResult, LoadSpec, Message};
-use crate::engine::load::talk::{Talk, serve};
+use crate::engine::load::protocol::{Failure, LoadResult, LoadSpec, WorkerMessage};
+use crate::engine::load::talk::{ParentTalk, serve};
 
 /// The campaign of all of them.
 pub const CAMPAIGN: u64 = 22;
@@ -43,12 +43,12 @@ pub fn trial_of<W: Send + Sync + 'static>(
     let parent = std::thread::spawn(move || {
         for line in BufReader::new(from_worker).lines().map_while(Result::ok) {
             let end = match serde_json::from_str(&line).unwrap() {
-                Message::Prepared(_) => {
+                WorkerMessage::Prepared(_) => {
                     to_worker.write_all(b"go\n").unwrap();
                     continue;
                 }
-                Message::Result(result) => Ok(*result),
-                Message::Failed { kind, what } => Err((kind, what)),
+                WorkerMessage::Result(result) => Ok(*result),
+                WorkerMessage::Failed { kind, what } => Err((kind, what)),
                 _ => continue,
             };
             to_worker.write_all(b"bye\n").unwrap();
@@ -56,7 +56,8 @@ pub fn trial_of<W: Send + Sync + 'static>(
         }
         None
     });
-    let conduct = |line: &str, sender, talk: &mut Talk<'_>| conduct(line, engine, sender, talk);
+    let conduct =
+        |line: &str, sender, talk: &mut ParentTalk<'_>| conduct(line, engine, sender, talk);
     serve(BufReader::new(worker_reads), worker_writes, conduct).unwrap();
     parent.join().unwrap().expect("the worker said how it ended")
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::protocol::{Message, Outcome, Spec};
-use crate::engine::behind::{self, Behind};
+use crate::engine::behind::{self, LocalNfsBackend};
 use crate::engine::load::quiet;
 use crate::engine::{Context, Error};
 use experiment::knob::{self, Settings};
@@ -75,7 +75,7 @@ fn measure(
     targets: &[Target],
     context: &mut Context<'_>,
 ) -> Result<Measurement, Error> {
-    let behind = Behind::of(context.host, targets);
+    let behind = LocalNfsBackend::for_targets(context.host, targets);
     let mut on = behind.evidence(Evidence::on(targets));
     on.wire = behind::wire(context.host, targets);
     let mut watched: Vec<String> = targets.iter().flat_map(Target::device_names).collect();

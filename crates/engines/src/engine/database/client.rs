@@ -15,7 +15,7 @@ use super::rules::Rules;
 use crate::engine::clients::serve::Trial;
 use crate::engine::clients::tally::Tally;
 use crate::engine::clients::{Client, Turn, Yield, carry, stand_alone};
-use crate::engine::load::control::{Phase, Shared};
+use crate::engine::load::control::{LoadControl, LoadPhase};
 use crate::engine::load::protocol::{Failure, LoadFailure};
 use experiment::measurement::Operation;
 use host::sys::beneath;
@@ -93,7 +93,7 @@ fn balance(work: &Work, connection: &Connection, committed: u64) -> Result<(), L
 /// Where a client is served: its statements, prepared, and what it draws from.
 struct Desk<'c> {
     rules: &'c Rules,
-    shared: &'c Shared,
+    shared: &'c LoadControl,
     draw: Draw,
     filler: [u8; HISTORY_FILLER_BYTES],
     transactions: u64,
@@ -114,7 +114,7 @@ impl<'c> Desk<'c> {
         connection: &'c Connection,
         work: &'c Work,
         seed: u64,
-        shared: &'c Shared,
+        shared: &'c LoadControl,
     ) -> Result<Desk<'c>, LoadFailure> {
         let prepare = |sql: &str| {
             connection.prepare(sql).map_err(|why| broken(&format!("prepare `{sql}`"), &why))
@@ -166,11 +166,11 @@ impl<'c> Desk<'c> {
 }
 
 /// Runs a statement that may have to wait for another client; false when the trial ended first.
-fn patiently(statement: &mut Statement<'_>, shared: &Shared) -> rusqlite::Result<bool> {
+fn patiently(statement: &mut Statement<'_>, shared: &LoadControl) -> rusqlite::Result<bool> {
     loop {
         match statement.execute([]) {
             Ok(_) => return Ok(true),
-            Err(why) if is_busy(&why) && shared.phase() == Phase::Stop => return Ok(false),
+            Err(why) if is_busy(&why) && shared.phase() == LoadPhase::Stop => return Ok(false),
             Err(why) if is_busy(&why) => {}
             Err(why) => return Err(why),
         }

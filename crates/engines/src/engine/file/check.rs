@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::files::StreamFiles;
-use crate::engine::Written;
+use crate::engine::FileIdentity;
 use crate::engine::load::again::is_unreadable;
-use crate::engine::load::control::Shared;
+use crate::engine::load::control::LoadControl;
 use crate::engine::load::ledger::Ledger;
 use base::pattern::block::{Format, Identity};
 use experiment::measurement::Integrity;
@@ -78,11 +78,11 @@ impl Check for NoCheck {
 #[derive(Clone, Copy)]
 pub struct CheckContext<'a> {
     /// Phase and release of the trial.
-    pub shared: &'a Shared,
+    pub shared: &'a LoadControl,
     /// The files of each stream,
     pub files: &'a [StreamFiles],
     /// and how their blocks name themselves.
-    pub written: &'a [Vec<Written>],
+    pub written: &'a [Vec<FileIdentity>],
     /// Counts the faults that are kept of all streams.
     pub kept: &'a Arc<AtomicUsize>,
     /// Stamped into every block.
@@ -96,7 +96,7 @@ pub struct CheckContext<'a> {
 /// Blocks that name themselves.
 pub struct BlockCheck<'a> {
     format: Format,
-    written: &'a [Written],
+    written: &'a [FileIdentity],
     ground: CheckContext<'a>,
     index: usize,
     checked_bytes: u64,
@@ -123,7 +123,7 @@ impl<'a> BlockCheck<'a> {
     /// The block that should begin at `offset` of this file.
     #[inline]
     fn identity(&self, file: u32, offset: u64) -> Identity {
-        let Written { file, generation } = self.written[file as usize];
+        let FileIdentity { file, generation } = self.written[file as usize];
         Identity { campaign: self.ground.campaign, file, offset, generation }
     }
 

@@ -14,10 +14,10 @@ use hdrhistogram::Histogram;
 use super::address::{AddressGenerator, Draws};
 use super::backend::{Backend, Buffers, Completion, InPlaceVerdict, IoKind};
 use super::check::Check;
-use super::control::{Cell, Phase, Shared, amount};
+use super::control::{LoadControl, LoadPhase, StreamCounters, amount};
 use super::files::StreamFiles;
 use super::job::AtWrap;
-use crate::engine::load::tally::Tally;
+use crate::engine::load::tally::LatencyTally;
 use base::pattern::{Data, Header, bodies_per_block, fill, stamp};
 use experiment::measurement::{Amount, Integrity, Operation, latency_histogram};
 use host::sys::clock::monotonic_ns;
@@ -119,8 +119,8 @@ pub struct FileLane<'a, B, G, C> {
     /// What has come and is not checked yet: its buffer, and its result.
     unchecked: Vec<Completion>,
     terms: &'a LaneSettings,
-    shared: &'a Shared,
-    cell: &'a Cell,
+    shared: &'a LoadControl,
+    cell: &'a StreamCounters,
     buffers: Arc<Buffers>,
     slots: IoSlots,
     done: Box<[Completion]>,
@@ -134,10 +134,10 @@ pub struct FileLane<'a, B, G, C> {
     /// Some operation has come back.
     begun: bool,
     counts: LaneCounts,
-    reads: Tally<'a>,
-    writes: Tally<'a>,
+    reads: LatencyTally<'a>,
+    writes: LatencyTally<'a>,
     /// Reading and, where that is due, writing back, as one.
-    updates: Tally<'a>,
+    updates: LatencyTally<'a>,
     files: &'a StreamFiles,
     wraps: Wraps,
     halved: u64,
@@ -158,7 +158,7 @@ impl<'a, B: Backend, G: AddressGenerator, C: Check> FileLane<'a, B, G, C> {
     pub fn new(
         (backend, address, check): (B, G, C),
         terms: &'a LaneSettings,
-        shared: &'a Shared,
+        shared: &'a LoadControl,
         buffers: Arc<Buffers>,
         files: &'a StreamFiles,
     ) -> FileLane<'a, B, G, C> {
@@ -183,9 +183,9 @@ impl<'a, B: Backend, G: AddressGenerator, C: Check> FileLane<'a, B, G, C> {
             in_flight: 0,
             begun: false,
             counts: LaneCounts::default(),
-            reads: Tally::default(),
-            writes: Tally::default(),
-            updates: Tally::default(),
+            reads: LatencyTally::default(),
+            writes: LatencyTally::default(),
+            updates: LatencyTally::default(),
             files,
             wraps: Wraps::default(),
             halved: 0,
@@ -224,7 +224,7 @@ impl<'a, B: Backend, G: AddressGenerator, C: Check> FileLane<'a, B, G, C> {
             let phase;
             (now, phase) = self.step::<READS, WRITES, LATENCY>(self.want(), None)?;
             self.tell::<READS, WRITES>(now, &mut done);
-            if phase == Phase::Stop {
+            if phase == LoadPhase::Stop {
                 break;
             }
             self.fill_up::<READS, WRITES, LATENCY>(now)?;
@@ -251,7 +251,7 @@ impl<'a, B: Backend, G: AddressGenerator, C: Check> FileLane<'a, B, G, C> {
             while self.in_flight < self.terms.depth && self.issued < self.limit {
                 self.issue::<true, false, false>(now);
             }
-            if self.in_flight == 0 || self.shared.phase() == Phase::Stop {
+            if self.in_flight == 0 || self.shared.phase() == LoadPhase::Stop {
                 break;
             }
             let want = self.terms.batch.min(self.in_flight);
@@ -276,10 +276,10 @@ impl<'a, B: Backend, G: AddressGenerator, C: Check> FileLane<'a, B, G, C> {
     /// Makes ready to record latency.
     pub fn record<const READS: bool, const WRITES: bool>(&mut self) {
         let classes = &self.shared.classes[self.terms.stream as usize];
-        self.reads = Tally::over(READS.then(latency_histogram)).by_class(classes);
-        self.writes = Tally::over(WRITES.then(latency_histogram)).by_class(classes);
+        self.reads = LatencyTally::over(READS.then(latency_histogram)).by_class(classes);
+        self.writes = LatencyTally::over(WRITES.then(latency_histogram)).by_class(classes);
         // Each is made of operations that are in a class already.
-        self.updates = Tally::over(self.terms.updates().then(latency_histogram));
+        self.updates = LatencyTally::over(self.terms.updates().then(latency_histogram));
     }
 
     /// The backend, to flush through.
@@ -396,7 +396,7 @@ impl<'a, B: Backend, G: AddressGenerator, C: Check> FileLane<'a, B, G, C> {
         &mut self,
         want: u32,
         until_ns: Option<u64>,
-    ) -> Result<(u64, Phase), IoFault> {
+    ) -> Result<(u64, LoadPhase), IoFault> {
         if C::ON {
             self.check_meanwhile()?;
         }
@@ -404,7 +404,7 @@ impl<'a, B: Backend, G: AddressGenerator, C: Check> FileLane<'a, B, G, C> {
         let came = self.backend.reap(&mut self.done);
         let now = monotonic_ns();
         let phase = self.shared.phase();
-        self.take::<READS, WRITES, LATENCY>(came, now, phase == Phase::Window)?;
+        self.take::<READS, WRITES, LATENCY>(came, now, phase == LoadPhase::Window)?;
         Ok((now, phase))
     }
 

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 
-use super::control::{Event, Gate, Shared};
+use super::control::{Gate, LoadControl, LoadEvent};
 use super::files;
 use super::job::{Direction, FileJob, FsyncPolicy, IoEngine, limits};
-use super::protocol::{LoadSpec, Message, Prepared};
+use super::protocol::{LoadSpec, Prepared, WorkerMessage};
 use super::stream::{FileStreamResult, FileTrial, run};
-use crate::engine::load::talk::{self, Conducted, Stopped, Talk};
-use crate::engine::load::watch::{self, Rules};
-use crate::engine::{Error, Written};
+use crate::engine::load::talk::{self, ConductResult, NoLoadResult, ParentTalk};
+use crate::engine::load::watch::{self, StopRules};
+use crate::engine::{Error, FileIdentity};
 use experiment::measurement::Note;
 use experiment::measurement::steady::{READ_ROUND_NS, WRITE_ROUND_NS};
 use host::sys::{Host, direct};
@@ -26,7 +26,7 @@ mod second;
 ///
 /// # Errors
 /// As [`talk::serve`].
-pub fn worker() -> talk::Told {
+pub fn worker() -> talk::NotifyResult {
     talk::worker(conduct)
 }
 
@@ -38,15 +38,15 @@ struct ReadyFileTrial {
 }
 
 /// The whole trial, from the first line to its result.
-pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conducted {
+pub fn conduct(line: &str, sender: Sender<LoadEvent>, talk: &mut ParentTalk<'_>) -> ConductResult {
     let spec: LoadSpec = serde_json::from_str(line)
         .map_err(|why| Error::Failed(format!("cannot read what this worker is to do: {why}")))?;
     let ready = prepare(&spec, sender, talk)?;
     let shared = &ready.trial.shared;
-    talk.say(&Message::Prepared(ready.prepared.clone()))?;
+    talk.say(&WorkerMessage::Prepared(ready.prepared.clone()))?;
     if !talk.wait_for_go() {
         shared.open_gate(Gate::Quit);
-        return Err(Stopped::Parent);
+        return Err(NoLoadResult::Parent);
     }
     let mut watched = watch::load(shared, rules(&ready.trial), talk)?;
     let second = match watched.stopped_early {
@@ -62,15 +62,15 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
     let yields = yields
         .ok_or_else(|| Error::Failed("a stream's thread ended without a result".to_owned()))?;
     let result = outcome::gather(&ready.trial, ready.prepared, watched, yields, second)?;
-    Ok(Message::Result(Box::new(result)))
+    Ok(WorkerMessage::Result(Box::new(result)))
 }
 
 /// Opens files, starts threads and waits until all of them are ready.
 fn prepare(
     spec: &LoadSpec,
-    sender: Sender<Event>,
-    talk: &mut Talk<'_>,
-) -> Result<ReadyFileTrial, Stopped> {
+    sender: Sender<LoadEvent>,
+    talk: &mut ParentTalk<'_>,
+) -> Result<ReadyFileTrial, NoLoadResult> {
     let (mut job, mut notes) = FileJob::new(spec)?;
     if job.engine == IoEngine::Uring {
         fall_back(&mut job, &mut notes)?;
@@ -81,7 +81,7 @@ fn prepare(
     let opened = files::open(&job, &spec.streams)?;
     check_polling(&job, &opened.streams)?;
     let streams = spec.streams.len();
-    let shared = Shared::new(streams, job.block_bytes, job.sustained, sender)
+    let shared = LoadControl::new(streams, job.block_bytes, job.sustained, sender)
         .at_depth(job.depth)
         .opening_after(job.opens_after_ns());
     let trial = Arc::new(FileTrial {
@@ -108,12 +108,12 @@ fn prepare(
 ///
 /// # Errors
 /// When not all of them are told.
-pub fn written(spec: &LoadSpec) -> Result<Vec<Vec<Written>>, Error> {
+pub fn written(spec: &LoadSpec) -> Result<Vec<Vec<FileIdentity>>, Error> {
     let told = spec.written.iter().map(Vec::len);
     let files = spec.streams.iter().map(Vec::len);
     if spec.written.is_empty() {
-        let of = |stream: u64, files: usize| -> Vec<Written> {
-            let number = |file: u64| Written { file: stream << 32 | file, generation: 1 };
+        let of = |stream: u64, files: usize| -> Vec<FileIdentity> {
+            let number = |file: u64| FileIdentity { file: stream << 32 | file, generation: 1 };
             (0..files as u64).map(number).collect()
         };
         return Ok(files.zip(0..).map(|(files, stream)| of(stream, files)).collect());
@@ -125,10 +125,10 @@ pub fn written(spec: &LoadSpec) -> Result<Vec<Vec<Written>>, Error> {
 }
 
 /// When the trial is over, and what its samples are.
-fn rules(trial: &FileTrial) -> Rules {
+fn rules(trial: &FileTrial) -> StopRules {
     let job = &trial.job;
     let writes = job.direction.writes();
-    Rules {
+    StopRules {
         stop: job.stop,
         at_least_ns: job.at_least_ns,
         at_most_ns: job.at_most_ns,

@@ -19,12 +19,12 @@ use super::backend::stdio::Stdio;
 use super::backend::sync::{Blocking, Closing};
 use super::backend::{Backend, Buffers, IoKind};
 use super::check::{BlockCheck, Check, CheckContext, NoCheck};
-use super::control::{Event, Gate, Shared};
+use super::control::{Gate, LoadControl, LoadEvent};
 use super::files::StreamFiles;
 use super::job::{AccessOrder, Direction, FileJob, FsyncPolicy, IoEngine, limits, pin};
 use super::lane::{FileLane, FileLaneResult, IoFault, LaneSettings};
 use super::protocol::{Failure, LoadFailure};
-use crate::engine::Written;
+use crate::engine::FileIdentity;
 use experiment::measurement::{Integrity, Note, Operation};
 use host::sys::arena::Pages;
 use host::sys::clock::{monotonic_ns, thread_cpu_ns};
@@ -40,11 +40,11 @@ pub struct FileTrial {
     /// What addresses of buffers must be a multiple of.
     pub memory_align: u64,
     /// Phase, counters, gate.
-    pub shared: Shared,
+    pub shared: LoadControl,
     /// Processors, in turn; empty when nothing is pinned.
     pub cpus: Vec<usize>,
     /// How the blocks of each file name themselves, where they are checked.
-    pub written: Vec<Vec<Written>>,
+    pub written: Vec<Vec<FileIdentity>>,
     /// Faults that the streams keep, all together.
     pub faults_kept: Arc<AtomicUsize>,
     /// Operations of each stream in the second pass, once that is known.
@@ -369,7 +369,7 @@ impl FileStream<'_> {
         if LATENCY {
             lane.record::<R, W>();
         }
-        shared.tell(Event::Ready);
+        shared.tell(LoadEvent::Ready);
         if shared.wait_for(Gate::Run) == Gate::Quit {
             return Ok(FileStreamResult { notes: self.notes, ..FileStreamResult::default() });
         }
@@ -384,20 +384,20 @@ impl FileStream<'_> {
         if job.second_pass {
             lane.backend().let_go();
         }
-        shared.tell(Event::Drained);
+        shared.tell(LoadEvent::Drained);
         if W {
             // What the C library still holds; a file that was closed at the end has nothing.
             lane.backend().write_out().map_err(|why| {
                 (Failure::Failed, format!("cannot write out stream {}: {why}", self.index))
             })?;
             yielded.durable_ns = flush(job, files, &yielded.done)?;
-            shared.tell(Event::Flushed);
+            shared.tell(LoadEvent::Flushed);
         }
         if R && !W && job.second_pass && shared.wait_for(Gate::SecondPass) == Gate::SecondPass {
             let operations = self.trial.second.get().map_or(0, |all| all[self.index]);
             let again = lane.again(first, operations);
             yielded.second = Some(again.map_err(|fault| broken(&fault, files))?);
-            shared.tell(Event::Drained);
+            shared.tell(LoadEvent::Drained);
         }
         (yielded.latency, yielded.integrity) = lane.yields();
         Ok(yielded)

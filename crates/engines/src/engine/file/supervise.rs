@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::protocol::LoadSpec;
-use crate::engine::load::supervise::{self, Order};
-use crate::engine::{Context, Error, Written};
+use crate::engine::load::supervise::{self, WorkerTask};
+use crate::engine::{Context, Error, FileIdentity};
 use experiment::knob::{self, Settings};
 use experiment::measurement::Measurement;
 use experiment::plan::Trial;
@@ -20,7 +20,7 @@ use host::sys::workdir::file_name;
 /// # Errors
 /// See [`Error`].
 pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
-    let order = Order::new(&spec(trial, context)?, &trial.settings)?;
+    let order = WorkerTask::new(&spec(trial, context)?, &trial.settings)?;
     measured(&order, trial, context)
 }
 
@@ -51,7 +51,7 @@ pub fn spec(trial: &Trial, context: &Context<'_>) -> Result<LoadSpec, Error> {
 /// # Errors
 /// See [`Error`].
 pub fn measured(
-    order: &Order,
+    order: &WorkerTask,
     trial: &Trial,
     context: &mut Context<'_>,
 ) -> Result<Measurement, Error> {
@@ -67,13 +67,13 @@ fn written(
     trial: &Trial,
     context: &Context<'_>,
     streams: &[Vec<PathBuf>],
-) -> Result<Vec<Vec<Written>>, Error> {
+) -> Result<Vec<Vec<FileIdentity>>, Error> {
     if !checks(&trial.settings) {
         return Ok(Vec::new());
     }
     let writes = trial.settings.only_writes();
     let one = |(path, file): (&PathBuf, u64)| match writes {
-        true => Ok(Written { file, generation: first_generation(trial.number) }),
+        true => Ok(FileIdentity { file, generation: first_generation(trial.number) }),
         false => (context.written)(path).ok_or_else(|| {
             let what = format!("cannot check {}: it was not laid out for that", path.display());
             Error::Failed(what)

@@ -10,11 +10,11 @@ use crate::engine::clients::serve::Trial;
 use crate::engine::clients::tally::Tally;
 use crate::engine::clients::{Checked, Client, Turn, Yield, carry, stand_alone};
 use crate::engine::file::Shuffle;
-use crate::engine::load::again::{Place, is_unreadable};
-use crate::engine::load::control::Event;
+use crate::engine::load::again::{ReadLocation, is_unreadable};
+use crate::engine::load::control::LoadEvent;
 use crate::engine::load::ledger::Ledger;
 use crate::engine::load::protocol::{Failure, LoadFailure};
-use crate::engine::load::suspect::Suspect;
+use crate::engine::load::suspect::SuspectBlock;
 use base::pattern::block::Identity;
 use base::pattern::generation::Rewrites;
 use experiment::measurement::{Note, Operation};
@@ -293,7 +293,7 @@ impl<'a> Stream<'a> {
             self.ledger.integrity.again += 1;
             return;
         }
-        let place = Place {
+        let place = ReadLocation {
             file: &self.data.file,
             path: &self.data.path,
             direct: self.data.direct,
@@ -310,7 +310,7 @@ impl<'a> Stream<'a> {
             there.then(|| self.trial.place(stream).join(data::name(stream as u64)))
         };
         let name = self.data.path.display().to_string();
-        let suspect = Suspect {
+        let suspect = SuspectBlock {
             format: self.work.format,
             place,
             expected,
@@ -342,7 +342,7 @@ impl<'a> Stream<'a> {
         let passes = |target: &u64| before < *target && before + bytes >= *target;
         if self.work.target_bytes.as_ref().is_some_and(passes) {
             self.trial.shared.end();
-            self.trial.shared.tell(Event::Ended);
+            self.trial.shared.tell(LoadEvent::Ended);
         }
     }
 

@@ -22,7 +22,7 @@ const ALIGN_BYTES: u64 = 4096;
 
 /// A place that was read, and how.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct ReadLocation<'a> {
     /// What it was read through.
     pub file: &'a File,
     /// Its name, to open it once more.
@@ -41,7 +41,7 @@ pub struct Place<'a> {
 
 /// What the readings gave.
 #[derive(Clone, Debug, Default)]
-pub struct Again {
+pub struct RereadResult {
     /// Each of them, as it is kept.
     pub rereads: Vec<Reread>,
     /// What follows.
@@ -52,7 +52,7 @@ pub struct Again {
 
 /// The answer to one reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Gave {
+enum RereadAnswer {
     Right,
     SameWrong,
     OtherWrong,
@@ -62,13 +62,13 @@ enum Gave {
     NotTried(String),
 }
 
-impl Gave {
+impl RereadAnswer {
     fn words(&self) -> &str {
         match self {
-            Gave::Right => "right",
-            Gave::SameWrong => "same-wrong",
-            Gave::OtherWrong => "other-wrong",
-            Gave::Error(words) | Gave::NotTried(words) => words,
+            RereadAnswer::Right => "right",
+            RereadAnswer::SameWrong => "same-wrong",
+            RereadAnswer::OtherWrong => "other-wrong",
+            RereadAnswer::Error(words) | RereadAnswer::NotTried(words) => words,
         }
     }
 }
@@ -85,15 +85,19 @@ pub fn is_unreadable(errno: i32) -> bool {
     ERRORS.contains(&errno)
 }
 
-impl Place<'_> {
+impl ReadLocation<'_> {
     /// Reads it again, in up to three ways. `found` is what came the first time, fewer bytes than
     /// the place has where the read was short, `None` where the kernel gave an error.
-    pub fn read_again(&self, found: Option<&[u8]>, is_right: &dyn Fn(&[u8]) -> bool) -> Again {
+    pub fn read_again(
+        &self,
+        found: Option<&[u8]>,
+        is_right: &dyn Fn(&[u8]) -> bool,
+    ) -> RereadResult {
         let judged = |read: &io::Result<Vec<u8>>| match read {
-            Err(why) => Gave::Error(why.to_string()),
-            Ok(bytes) if bytes.len() == self.bytes && is_right(bytes) => Gave::Right,
-            Ok(bytes) if found == Some(&bytes[..]) => Gave::SameWrong,
-            Ok(_) => Gave::OtherWrong,
+            Err(why) => RereadAnswer::Error(why.to_string()),
+            Ok(bytes) if bytes.len() == self.bytes && is_right(bytes) => RereadAnswer::Right,
+            Ok(bytes) if found == Some(&bytes[..]) => RereadAnswer::SameWrong,
+            Ok(_) => RereadAnswer::OtherWrong,
         };
         let same = self.request(self.file, self.request_at, self.request_bytes);
         let around = match self.direct {
@@ -104,7 +108,9 @@ impl Place<'_> {
         let mut other = (self.file, self.direct);
         match &around {
             None => {}
-            Some(Err(why)) => answers.push(("direct", Gave::NotTried(why.to_string()), true)),
+            Some(Err(why)) => {
+                answers.push(("direct", RereadAnswer::NotTried(why.to_string()), true))
+            }
             Some(Ok(file)) => {
                 let (start, bytes) = self.smallest(file);
                 answers.push(("direct", judged(&self.request(file, start, bytes)), true));
@@ -113,7 +119,7 @@ impl Place<'_> {
         }
         let (start, bytes) = self.of_other_size(other.0);
         answers.push(("other-size", judged(&self.request(other.0, start, bytes)), other.1));
-        Again {
+        RereadResult {
             lasting: lasting(answers.iter().map(|(_, gave, around)| (gave, *around))),
             rereads: answers
                 .iter()
@@ -186,9 +192,9 @@ impl Place<'_> {
 }
 
 /// What follows from answers, each with whether it came around the page cache.
-fn lasting<'a>(answers: impl Iterator<Item = (&'a Gave, bool)> + Clone) -> Lasting {
-    let made = answers.filter(|(gave, _)| !matches!(gave, Gave::NotTried(_)));
-    let right = |gave: &Gave| *gave == Gave::Right;
+fn lasting<'a>(answers: impl Iterator<Item = (&'a RereadAnswer, bool)> + Clone) -> Lasting {
+    let made = answers.filter(|(gave, _)| !matches!(gave, RereadAnswer::NotTried(_)));
+    let right = |gave: &RereadAnswer| *gave == RereadAnswer::Right;
     let of =
         |around: bool| made.clone().filter(move |(_, was)| *was == around).map(|(gave, _)| gave);
     if made.clone().next().is_none() {
@@ -201,7 +207,8 @@ fn lasting<'a>(answers: impl Iterator<Item = (&'a Gave, bool)> + Clone) -> Lasti
     if of(true).next().is_none() {
         return Lasting::Unknown;
     }
-    let wrong_bytes = |gave: &Gave| matches!(gave, Gave::SameWrong | Gave::OtherWrong);
+    let wrong_bytes =
+        |gave: &RereadAnswer| matches!(gave, RereadAnswer::SameWrong | RereadAnswer::OtherWrong);
     if of(true).all(|gave| !right(gave)) && of(false).all(|gave| !right(gave)) {
         Lasting::Persistent
     } else if of(true).all(right) && of(false).all(wrong_bytes) {
@@ -216,13 +223,13 @@ fn lasting<'a>(answers: impl Iterator<Item = (&'a Gave, bool)> + Clone) -> Lasti
 mod tests {
     use super::*;
 
-    fn verdict(answers: &[(Gave, bool)]) -> Lasting {
+    fn verdict(answers: &[(RereadAnswer, bool)]) -> Lasting {
         lasting(answers.iter().map(|(gave, around)| (gave, *around)))
     }
 
     #[test]
     fn what_three_answers_say_of_where_the_error_lies() {
-        use Gave::{Error, NotTried, OtherWrong, Right, SameWrong};
+        use RereadAnswer::{Error, NotTried, OtherWrong, Right, SameWrong};
         let eio = || Error("Input/output error (os error 5)".into());
         let none = || NotTried("Invalid argument (os error 22)".into());
         let buffered =
@@ -259,8 +266,15 @@ mod tests {
             (1 << 20, 1 << 20, 1 << 20, 1 << 20),
             ((1 << 30) - 6144, 12288, (1 << 30) - 6144, 12288),
         ] {
-            let place =
-                Place { file: &file, path, direct: true, request_at, request_bytes, at, bytes };
+            let place = ReadLocation {
+                file: &file,
+                path,
+                direct: true,
+                request_at,
+                request_bytes,
+                at,
+                bytes,
+            };
             let (start, length) = place.of_other_size(&file);
             let case = format!("{at} {bytes} of {request_bytes}: {start} {length}");
             assert!(start <= at && at + bytes as u64 <= start + length as u64, "{case}");
@@ -275,7 +289,7 @@ mod tests {
         let path = folder.path().join("f");
         std::fs::write(&path, [7; 16384]).unwrap();
         let file = File::open(&path).unwrap();
-        let place = |at, bytes| Place {
+        let place = |at, bytes| ReadLocation {
             file: &file,
             path: &path,
             direct: false,
@@ -284,7 +298,7 @@ mod tests {
             at,
             bytes,
         };
-        let of = |again: &Again, how: &str| {
+        let of = |again: &RereadResult, how: &str| {
             again.rereads.iter().find(|one| one.how == how).unwrap().gave.clone()
         };
         let seven = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 7);

@@ -15,7 +15,7 @@ use host::sys::clock::monotonic_ns;
 /// Where the trial is; streams look at it once per batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum Phase {
+pub enum LoadPhase {
     /// Not all streams have completed an operation.
     Starting = 0,
     /// All run: latency is recorded.
@@ -28,7 +28,7 @@ pub enum Phase {
 
 /// What happens in a stream, told to the controller.
 #[derive(Debug)]
-pub enum Event {
+pub enum LoadEvent {
     /// A line from the parent; `None` at the end of the input.
     Input(Option<String>),
     /// A stream is set up.
@@ -59,7 +59,7 @@ pub enum Gate {
 /// A stream's counters, alone on two cache lines: processors prefetch lines in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub struct Cell {
+pub struct StreamCounters {
     /// Completed reads.
     pub read_ops: AtomicU64,
     /// Completed writes.
@@ -82,7 +82,7 @@ pub struct Cell {
     clock: AtomicU64,
 }
 
-impl Cell {
+impl StreamCounters {
     /// The clock stands from here on, `elapsed_ns` after the release.
     pub fn pause(&self, elapsed_ns: u64) {
         let untimed_ns = self.clock.load(Relaxed) >> 1;
@@ -103,7 +103,7 @@ impl Cell {
 }
 
 /// How many operations of a stream fell into each latency class. The stream alone writes, and on
-/// lines of its own: whoever reads them does not take those of its [`Cell`] away.
+/// lines of its own: whoever reads them does not take those of its [`StreamCounters`] away.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct Classes([AtomicU64; CLASSES]);
@@ -124,7 +124,7 @@ impl Classes {
 
 /// The moments of a trial, monotonic clock.
 #[derive(Clone, Debug, Default)]
-pub struct Marks {
+pub struct TrialMoments {
     /// All had completed an operation, and what they had done then.
     pub opened: Option<(u64, Amount)>,
     /// The window's end, and what each had done then.
@@ -139,10 +139,10 @@ pub struct Marks {
 
 /// What all threads of the load share.
 #[derive(Debug)]
-pub struct Shared {
+pub struct LoadControl {
     phase: AtomicU32,
     /// One a stream.
-    pub cells: Box<[Cell]>,
+    pub cells: Box<[StreamCounters]>,
     /// One a stream.
     pub classes: Box<[Classes]>,
     block_bytes: u64,
@@ -163,10 +163,10 @@ pub struct Shared {
     pub pauses: bool,
     /// Timed passes that an interval ends, end with a whole round.
     pub whole_rounds: bool,
-    marks: Mutex<Marks>,
+    marks: Mutex<TrialMoments>,
     gate: Mutex<Gate>,
     gate_moved: Condvar,
-    events: Sender<Event>,
+    events: Sender<LoadEvent>,
     /// When the streams were let go, monotonic clock.
     pub released_ns: AtomicU64,
 }
@@ -176,12 +176,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Shared {
+impl LoadControl {
     /// For so many streams.
-    pub fn new(streams: usize, block_bytes: u64, sustained: bool, events: Sender<Event>) -> Shared {
-        Shared {
-            phase: AtomicU32::new(Phase::Starting as u32),
-            cells: (0..streams).map(|_| Cell::default()).collect(),
+    pub fn new(
+        streams: usize,
+        block_bytes: u64,
+        sustained: bool,
+        events: Sender<LoadEvent>,
+    ) -> LoadControl {
+        LoadControl {
+            phase: AtomicU32::new(LoadPhase::Starting as u32),
+            cells: (0..streams).map(|_| StreamCounters::default()).collect(),
             classes: (0..streams).map(|_| Classes::none()).collect(),
             block_bytes,
             metadata_bytes: 0,
@@ -196,7 +201,7 @@ impl Shared {
             enough: AtomicBool::new(false),
             pauses: false,
             whole_rounds: false,
-            marks: Mutex::new(Marks::default()),
+            marks: Mutex::new(TrialMoments::default()),
             gate: Mutex::new(Gate::Shut),
             gate_moved: Condvar::new(),
             events,
@@ -205,48 +210,48 @@ impl Shared {
     }
 
     /// The same; each operation that is no read or write has written so many bytes in passing.
-    pub fn writing(self, metadata_bytes: u64) -> Shared {
-        Shared { metadata_bytes, ..self }
+    pub fn writing(self, metadata_bytes: u64) -> LoadControl {
+        LoadControl { metadata_bytes, ..self }
     }
 
     /// The same; streams count as started only after this long, which is their business.
-    pub fn warming_up(self, warm_up_ns: u64) -> Shared {
-        Shared { warm_up_ns, ..self }
+    pub fn warming_up(self, warm_up_ns: u64) -> LoadControl {
+        LoadControl { warm_up_ns, ..self }
     }
 
     /// The same; the window opens so long after the release, if all have completed an operation.
     ///
     /// A window that opens with an operation begins where a throttle lets many go at once, and
     /// holds more of these moments than there are in any other of its length.
-    pub fn opening_after(self, warm_up_ns: u64) -> Shared {
-        Shared { warm_up_ns, by_time: warm_up_ns > 0, ..self }
+    pub fn opening_after(self, warm_up_ns: u64) -> LoadControl {
+        LoadControl { warm_up_ns, by_time: warm_up_ns > 0, ..self }
     }
 
     /// The same, with so many operations of each stream under way at once.
     #[must_use]
-    pub fn at_depth(self, depth: u32) -> Shared {
-        Shared { in_flight: self.cells.len() as u64 * u64::from(depth), ..self }
+    pub fn at_depth(self, depth: u32) -> LoadControl {
+        LoadControl { in_flight: self.cells.len() as u64 * u64::from(depth), ..self }
     }
 
     /// The same, where what lies between two rounds is not timed, or ends a pass.
     #[must_use]
-    pub fn by_rounds(self, pauses: bool, whole_rounds: bool) -> Shared {
-        Shared { pauses, whole_rounds, ..self }
+    pub fn by_rounds(self, pauses: bool, whole_rounds: bool) -> LoadControl {
+        LoadControl { pauses, whole_rounds, ..self }
     }
 
     /// The phase; one relaxed load.
     #[inline]
-    pub fn phase(&self) -> Phase {
+    pub fn phase(&self) -> LoadPhase {
         match self.phase.load(Relaxed) {
-            0 => Phase::Starting,
-            1 => Phase::Window,
-            2 => Phase::Closed,
-            _ => Phase::Stop,
+            0 => LoadPhase::Starting,
+            1 => LoadPhase::Window,
+            2 => LoadPhase::Closed,
+            _ => LoadPhase::Stop,
         }
     }
 
     /// Tells the controller.
-    pub fn tell(&self, event: Event) {
+    pub fn tell(&self, event: LoadEvent) {
         // The controller may be gone when the trial failed: then nobody needs to know.
         let _ = self.events.send(event);
     }
@@ -280,7 +285,7 @@ impl Shared {
             let (at_ns, amounts) = self.snapshot();
             marks.opened = Some((at_ns, sum(&amounts)));
             marks.completed_ns[0] = self.completed_ns();
-            self.phase.store(Phase::Window as u32, Relaxed);
+            self.phase.store(LoadPhase::Window as u32, Relaxed);
         }
     }
 
@@ -290,7 +295,7 @@ impl Shared {
         let last = self.in_pass.fetch_sub(1, Relaxed) == 1;
         if last {
             self.end();
-            self.tell(Event::Ended);
+            self.tell(LoadEvent::Ended);
         } else if !self.sustained {
             self.close();
         }
@@ -302,8 +307,8 @@ impl Shared {
         if marks.closed.is_none() {
             marks.closed = Some(self.snapshot());
             marks.completed_ns[1] = self.completed_ns();
-            if self.phase.load(Relaxed) < Phase::Closed as u32 {
-                self.phase.store(Phase::Closed as u32, Relaxed);
+            if self.phase.load(Relaxed) < LoadPhase::Closed as u32 {
+                self.phase.store(LoadPhase::Closed as u32, Relaxed);
             }
         }
     }
@@ -320,7 +325,7 @@ impl Shared {
             marks.completed_ns[1] = self.completed_ns();
         }
         marks.ended = Some(now);
-        self.phase.store(Phase::Stop as u32, Relaxed);
+        self.phase.store(LoadPhase::Stop as u32, Relaxed);
         drop(marks);
         self.stopping.store(true, Relaxed);
     }
@@ -352,21 +357,21 @@ impl Shared {
     pub fn fail(&self, kind: Failure, what: String) {
         lock(&self.marks).failure.get_or_insert((kind, what));
         self.end();
-        self.tell(Event::Failed);
+        self.tell(LoadEvent::Failed);
     }
 
     /// Makes ready for another pass with the same streams.
     pub fn rearm(&self) {
-        self.phase.store(Phase::Closed as u32, Relaxed);
+        self.phase.store(LoadPhase::Closed as u32, Relaxed);
     }
 
     /// Ends whatever runs, without another mark.
     pub fn halt(&self) {
-        self.phase.store(Phase::Stop as u32, Relaxed);
+        self.phase.store(LoadPhase::Stop as u32, Relaxed);
     }
 
     /// The moments so far.
-    pub fn marks(&self) -> Marks {
+    pub fn marks(&self) -> TrialMoments {
         lock(&self.marks).clone()
     }
 
@@ -449,7 +454,7 @@ impl Shared {
         all
     }
 
-    fn amount(&self, cell: &Cell) -> Amount {
+    fn amount(&self, cell: &StreamCounters) -> Amount {
         let of_blocks =
             amount(cell.read_ops.load(Relaxed), cell.write_ops.load(Relaxed), self.block_bytes);
         let uneven = Amount {

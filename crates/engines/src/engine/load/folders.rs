@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::protocol::LoadSpec;
-use super::supervise::{self, Order};
+use super::supervise::{self, WorkerTask};
 use crate::engine::{Context, Error};
 use experiment::knob;
 use experiment::measurement::Measurement;
@@ -48,5 +48,5 @@ fn measure(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Erro
     let streams = trial.settings.get(knob::STREAMS) as usize;
     let streams = (0..streams).map(|n| vec![folders[n % folders.len()].clone()]).collect();
     let spec = LoadSpec::new(trial, context.campaign, streams)?;
-    supervise::run(&Order::new(&spec, &trial.settings)?, context)
+    supervise::run(&WorkerTask::new(&spec, &trial.settings)?, context)
 }

@@ -19,12 +19,12 @@ const SHORT_EXCERPT_BYTES: usize = 64;
 /// Which blocks were seen before: a bit each, in pieces that are made when one of theirs is set, so
 /// that a bad place costs 4 KiB and a disk that is bad throughout a 32768th of its blocks' number.
 #[derive(Debug, Default)]
-struct Seen(BTreeMap<(u64, u64, u64), Box<[u64; PIECE_WORDS]>>);
+struct SeenBlocks(BTreeMap<(u64, u64, u64), Box<[u64; PIECE_WORDS]>>);
 
 const PIECE_WORDS: usize = 512;
 const PIECE_BLOCKS: u64 = PIECE_WORDS as u64 * 64;
 
-impl Seen {
+impl SeenBlocks {
     /// Marks a block; whether it was not marked before.
     fn mark(&mut self, file: u64, generation: u64, block: u64) -> bool {
         let key = (file, generation, block / PIECE_BLOCKS);
@@ -48,8 +48,8 @@ impl Seen {
 pub struct Ledger {
     /// The counts, and the faults.
     pub integrity: Integrity,
-    wrong: Seen,
-    unreadable: Seen,
+    wrong: SeenBlocks,
+    unreadable: SeenBlocks,
     kept: Arc<AtomicUsize>,
 }
 

@@ -40,22 +40,22 @@ pub struct LoadSpec {
     /// How the files are named in blocks that can be checked, in the order of `streams`; empty
     /// where nothing is checked.
     #[serde(default)]
-    pub written: Vec<Vec<Written>>,
+    pub written: Vec<Vec<FileIdentity>>,
 }
 
 /// A [`LoadSpec`] as a parent sends it.
 #[derive(Serialize)]
-pub struct Sent<'a> {
+pub struct SentLoadSpec<'a> {
     /// What is to be done.
     #[serde(flatten)]
     pub spec: &'a LoadSpec,
-    /// As [`Held::held`].
+    /// As [`WorkerDirectories::held`].
     pub held: Option<Vec<Named>>,
 }
 
 /// What a worker may open, of the line that it is sent.
 #[derive(Deserialize)]
-pub struct Held {
+pub struct WorkerDirectories {
     /// The directories below which its files lie, and below which alone it opens any; missing where
     /// a person starts a worker, and says by name what it is to use.
     #[serde(default)]
@@ -64,7 +64,7 @@ pub struct Held {
 
 /// What the blocks of a file say of it, where they can be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Written {
+pub struct FileIdentity {
     /// Its number, that no other file of its campaign and generation has.
     pub file: u64,
     /// The generation of its blocks; of those of a file that is written, the first.
@@ -100,7 +100,7 @@ pub struct Bench {
 
 /// What the parent says after the [`LoadSpec`], as plain words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
+pub enum WorkerCommand {
     /// Let the streams go, or start the second pass.
     Go,
     /// End the load now; a result comes all the same.
@@ -109,13 +109,13 @@ pub enum Command {
     Bye,
 }
 
-impl Command {
+impl WorkerCommand {
     /// Reads one line.
-    pub fn parse(line: &str) -> Option<Command> {
+    pub fn parse(line: &str) -> Option<WorkerCommand> {
         match line.trim() {
-            "go" => Some(Command::Go),
-            "stop" => Some(Command::Stop),
-            "bye" => Some(Command::Bye),
+            "go" => Some(WorkerCommand::Go),
+            "stop" => Some(WorkerCommand::Stop),
+            "bye" => Some(WorkerCommand::Bye),
             _ => None,
         }
     }
@@ -123,9 +123,9 @@ impl Command {
     /// The line, without its end.
     pub fn word(self) -> &'static str {
         match self {
-            Command::Go => "go",
-            Command::Stop => "stop",
-            Command::Bye => "bye",
+            WorkerCommand::Go => "go",
+            WorkerCommand::Stop => "stop",
+            WorkerCommand::Bye => "bye",
         }
     }
 }
@@ -133,11 +133,11 @@ impl Command {
 /// What the worker says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Message {
+pub enum WorkerMessage {
     /// Everything is open, dropped or warmed, and ready; `go` is awaited.
     Prepared(Prepared),
     /// The load runs.
-    Running(Running),
+    Running(LoadProgress),
     /// The streams have stopped and make their writes durable.
     Flushing {},
     /// The first part is complete and its bytes are final; `go` starts the second reading.
@@ -166,7 +166,7 @@ pub struct Prepared {
 
 /// How it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Running {
+pub struct LoadProgress {
     /// Since the streams were let go, ns.
     pub elapsed_ns: u64,
     /// When it will be over, ns since the start, as far as is known.
@@ -324,9 +324,11 @@ mod tests {
 
     #[test]
     fn a_result_survives_its_line_and_becomes_a_measurement() {
-        let line = serde_json::to_string(&Message::Result(Box::new(result()))).unwrap();
+        let line = serde_json::to_string(&WorkerMessage::Result(Box::new(result()))).unwrap();
         assert!(!line.contains('\n'));
-        let Message::Result(read) = serde_json::from_str(&line).unwrap() else { panic!("{line}") };
+        let WorkerMessage::Result(read) = serde_json::from_str(&line).unwrap() else {
+            panic!("{line}")
+        };
         let measurement = read.into_measurement().unwrap();
         assert_eq!(measurement.evidence.delivered.read_bytes, 8192);
         assert_eq!(measurement.evidence.file_bytes, 9);
@@ -338,29 +340,29 @@ mod tests {
     #[test]
     fn lines_look_as_the_parent_expects_them() {
         let running =
-            Running { elapsed_ns: 1, expected_ns: None, bytes_per_s: 2.0, ops_per_s: 0.5 };
+            LoadProgress { elapsed_ns: 1, expected_ns: None, bytes_per_s: 2.0, ops_per_s: 0.5 };
         let line = |message| serde_json::to_string(&message).unwrap();
-        assert_eq!(line(Message::Flushing {}), r#"{"flushing":{}}"#);
-        assert_eq!(line(Message::SecondPass {}), r#"{"second_pass":{}}"#);
+        assert_eq!(line(WorkerMessage::Flushing {}), r#"{"flushing":{}}"#);
+        assert_eq!(line(WorkerMessage::SecondPass {}), r#"{"second_pass":{}}"#);
         assert_eq!(
-            line(Message::Running(running)),
+            line(WorkerMessage::Running(running)),
             r#"{"running":{"elapsed_ns":1,"expected_ns":null,"bytes_per_s":2.0,"ops_per_s":0.5}}"#
         );
-        let failed = Message::Failed { kind: Failure::Unsupported, what: "x".into() };
+        let failed = WorkerMessage::Failed { kind: Failure::Unsupported, what: "x".into() };
         assert_eq!(line(failed), r#"{"failed":{"kind":"unsupported","what":"x"}}"#);
     }
 
     #[test]
     fn cut_or_strange_lines_are_refused_without_a_panic() {
-        let line = serde_json::to_string(&Message::Result(Box::new(result()))).unwrap();
+        let line = serde_json::to_string(&WorkerMessage::Result(Box::new(result()))).unwrap();
         for end in 0..line.len() {
-            assert!(serde_json::from_str::<Message>(&line[..end]).is_err());
+            assert!(serde_json::from_str::<WorkerMessage>(&line[..end]).is_err());
         }
         let text = &result().latency[0].1;
         for end in (0..text.len()).step_by(4) {
             assert!(read_histogram(&text[..end]).is_err(), "{end}");
         }
-        assert_eq!(Command::parse("go\n"), Some(Command::Go));
-        assert_eq!(Command::parse("gone"), None);
+        assert_eq!(WorkerCommand::parse("go\n"), Some(WorkerCommand::Go));
+        assert_eq!(WorkerCommand::parse("gone"), None);
     }
 }

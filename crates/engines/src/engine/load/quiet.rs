@@ -31,7 +31,7 @@ static PATIENCE: AtomicU64 = AtomicU64::new(PATIENCE_MS);
 
 /// What a device does at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Moment {
+struct DeviceActivity {
     read_bytes: u64,
     in_flight: u64,
 }
@@ -51,13 +51,13 @@ pub fn wait(host: &Host, levels: &[Vec<String>], is_over: impl Fn() -> bool) -> 
 
 /// A wait that was in vain.
 #[derive(Debug, PartialEq, Eq)]
-struct Restless {
+struct BusyDevices {
     waited_ns: u64,
     /// What was read meanwhile, at each level.
     moved: Vec<u64>,
 }
 
-impl Restless {
+impl BusyDevices {
     /// Of one level, that which read most: the disks, unless what lies above has it from memory.
     fn told(&self, levels: &[Vec<String>]) -> String {
         let all = levels.iter().zip(&self.moved).rev();
@@ -80,7 +80,7 @@ fn rest(
     levels: &[Vec<String>],
     patience_ns: u64,
     is_over: impl Fn() -> bool,
-) -> Result<(), Restless> {
+) -> Result<(), BusyDevices> {
     let started_ns = monotonic_ns();
     let look = || levels.iter().map(|level| moment(host, level)).collect::<Vec<_>>();
     let mut last = look();
@@ -107,15 +107,15 @@ fn rest(
         }
         let waited_ns = monotonic_ns() - started_ns;
         if waited_ns >= patience_ns {
-            return Err(Restless { waited_ns, moved });
+            return Err(BusyDevices { waited_ns, moved });
         }
     }
 }
 
 /// The devices of one level together; `None` when nothing is known of any.
-fn moment(host: &Host, devices: &[String]) -> Option<Moment> {
+fn moment(host: &Host, devices: &[String]) -> Option<DeviceActivity> {
     let all = devices.iter().filter_map(|name| one(host, name));
-    all.reduce(|a, b| Moment {
+    all.reduce(|a, b| DeviceActivity {
         read_bytes: a.read_bytes.saturating_add(b.read_bytes),
         in_flight: a.in_flight.saturating_add(b.in_flight),
     })
@@ -123,13 +123,13 @@ fn moment(host: &Host, devices: &[String]) -> Option<Moment> {
 
 /// `stat` has sectors read as its third number (Documentation/block/stat.rst), `inflight` reads and
 /// then writes (Documentation/ABI/stable/sysfs-block).
-fn one(host: &Host, name: &str) -> Option<Moment> {
+fn one(host: &Host, name: &str) -> Option<DeviceActivity> {
     let number = |file: &str, at: usize| {
         let text = host.word(format!("/sys/class/block/{name}/{file}"))?;
         text.split_ascii_whitespace().nth(at)?.parse::<u64>().ok()
     };
     let read_bytes = number("stat", 2)?.saturating_mul(SECTOR_BYTES);
-    Some(Moment { read_bytes, in_flight: number("inflight", 0).unwrap_or(0) })
+    Some(DeviceActivity { read_bytes, in_flight: number("inflight", 0).unwrap_or(0) })
 }
 
 #[cfg(test)]
@@ -162,7 +162,10 @@ mod tests {
             assert_eq!(rest(&host, &[names], 60_000_000_000, || false), Ok(()));
         }
         assert!(monotonic_ns() - began_ns < 4_000_000_000);
-        assert_eq!(one(&host, "sda"), Some(Moment { read_bytes: 7_488_402 * 512, in_flight: 0 }));
+        assert_eq!(
+            one(&host, "sda"),
+            Some(DeviceActivity { read_bytes: 7_488_402 * 512, in_flight: 0 })
+        );
         for end in 0..STAT.len() {
             let (_root, cut) = machine(&STAT[..end], "x");
             let _ = one(&cut, "sda");
@@ -216,9 +219,9 @@ mod tests {
         assert!(told.starts_with("sda did not come to rest before the trial: in "), "{told}");
         assert!(told.contains("it read 10.0 MiB that"), "{told}");
         let several = [vec!["sda".to_owned(), "sdb".to_owned()], vec!["md0".to_owned()]];
-        let told = Restless { moved: vec![700, 700], ..restless }.told(&several);
+        let told = BusyDevices { moved: vec![700, 700], ..restless }.told(&several);
         assert!(told.starts_with("sda and sdb did") && told.contains("they read 700 B"), "{told}");
-        let above = Restless { waited_ns: 1, moved: vec![700, 900] }.told(&several);
+        let above = BusyDevices { waited_ns: 1, moved: vec![700, 900] }.told(&several);
         assert!(above.starts_with("md0 did"), "{above}");
     }
 }

@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::pool;
-use super::protocol::{Command, LoadResult, LoadSpec, Message, Running, Sent};
+use super::protocol::{
+    LoadProgress, LoadResult, LoadSpec, SentLoadSpec, WorkerCommand, WorkerMessage,
+};
 use super::quiet;
-use super::vigil::Vigil;
+use super::vigil::StallDetector;
 use super::watch::patience_ns;
-use crate::engine::behind::{self, Behind};
+use crate::engine::behind::{self, LocalNfsBackend};
 use crate::engine::{Context, Error};
 use base::value::{self, Stop as Ending};
 use experiment::knob::{self, Settings};
@@ -39,25 +41,25 @@ const LATE_MAX_NS: u64 = 30_000_000_000;
 
 /// What a worker is started for.
 #[derive(Debug)]
-pub struct Order {
+pub struct WorkerTask {
     engine: String,
     line: String,
     limit_ns: u64,
     files: Vec<PathBuf>,
 }
 
-impl Order {
+impl WorkerTask {
     /// This load, by the worker of the engine that obeys `settings`.
     ///
     /// # Errors
     /// When it cannot be written as a line.
-    pub fn new(spec: &LoadSpec, settings: &Settings) -> Result<Order, Error> {
+    pub fn new(spec: &LoadSpec, settings: &Settings) -> Result<WorkerTask, Error> {
         let held = beneath::named(spec.streams.iter().flatten());
-        let line = serde_json::to_string(&Sent { spec, held: Some(held) })
+        let line = serde_json::to_string(&SentLoadSpec { spec, held: Some(held) })
             .map_err(|why| Error::Failed(format!("cannot write the load's settings: {why}")))?;
         let files = spec.streams.iter().flatten().cloned().collect();
         let engine = settings.engine().to_owned();
-        Ok(Order { engine, line, limit_ns: limit_ns(settings), files })
+        Ok(WorkerTask { engine, line, limit_ns: limit_ns(settings), files })
     }
 }
 
@@ -65,14 +67,14 @@ impl Order {
 ///
 /// # Errors
 /// See [`Error`].
-pub fn run(order: &Order, context: &mut Context<'_>) -> Result<Measurement, Error> {
+pub fn run(order: &WorkerTask, context: &mut Context<'_>) -> Result<Measurement, Error> {
     let mut targets = Vec::new();
     for directory in context.work {
         targets.push(inventory::target(context.host, directory).map_err(failed)?);
     }
     let on = Evidence::on(&targets);
     let mut watched = all(&targets, Target::device_names);
-    let behind = Behind::of(context.host, &targets);
+    let behind = LocalNfsBackend::for_targets(context.host, &targets);
     behind.watch(&mut watched);
     let on = behind.evidence(on);
     let restless = quiet::wait(context.host, &on.levels(), || context.stop.asked());
@@ -89,12 +91,20 @@ pub fn run(order: &Order, context: &mut Context<'_>) -> Result<Measurement, Erro
     let probe = probe.with_datasets(context.host, datasets);
     let pools = on.pool.as_ref().map_or(&on.below.pools, |pool| &pool.pools).clone();
     let mirrored = behind.mirrored(context.work, &order.files);
-    let mut dialog = Dialog::new(worker, order, context, probe, watched);
+    let mut dialog = WorkerDialog::new(worker, order, context, probe, watched);
     dialog.mirrored = mirrored;
     dialog.on_zfs = (!pools.is_empty()).then(|| pool::Files::new(pools, &order.files));
     let answer = dialog.talk();
-    let Dialog { worker, counters, evidence, mut patience, interrupted, resident, on_zfs, .. } =
-        dialog;
+    let WorkerDialog {
+        worker,
+        counters,
+        evidence,
+        mut patience,
+        interrupted,
+        resident,
+        on_zfs,
+        ..
+    } = dialog;
     let said = worker.end(ENDING_MAX, || patience.is_over());
     let result = match (answer, said) {
         (Err(Error::Failed(why) | Error::Hung(why)), Err(place)) => {
@@ -186,7 +196,7 @@ impl Patience<'_> {
 }
 
 /// The talk with one worker.
-struct Dialog<'a, 'b> {
+struct WorkerDialog<'a, 'b> {
     worker: Worker,
     context: &'a mut Context<'b>,
     watched: Vec<String>,
@@ -196,7 +206,7 @@ struct Dialog<'a, 'b> {
     sampler: Option<Sampler>,
     counters: Vec<Series>,
     limit_ns: u64,
-    vigil: Vigil,
+    vigil: StallDetector,
     patience: Patience<'b>,
     interrupted: bool,
     stopping_since_ns: Option<u64>,
@@ -208,18 +218,18 @@ struct Dialog<'a, 'b> {
     on_zfs: Option<pool::Files>,
 }
 
-impl<'a, 'b> Dialog<'a, 'b> {
+impl<'a, 'b> WorkerDialog<'a, 'b> {
     fn new(
         mut worker: Worker,
-        order: &Order,
+        order: &WorkerTask,
         context: &'a mut Context<'b>,
         probe: Probe,
         watched: Vec<String>,
-    ) -> Dialog<'a, 'b> {
+    ) -> WorkerDialog<'a, 'b> {
         worker.say(&order.line);
         let patience = Patience { stop: context.stop, since_ns: None };
-        let vigil = Vigil::new(context.host, worker.pid(), &watched);
-        Dialog {
+        let vigil = StallDetector::new(context.host, worker.pid(), &watched);
+        WorkerDialog {
             worker,
             context,
             watched,
@@ -274,27 +284,27 @@ impl<'a, 'b> Dialog<'a, 'b> {
     }
 
     fn stop(&mut self) {
-        self.worker.say(Command::Stop.word());
+        self.worker.say(WorkerCommand::Stop.word());
         self.stopping_since_ns.get_or_insert(clock::monotonic_ns());
     }
 
     fn line(&mut self, line: &str) -> Result<Option<LoadResult>, Error> {
-        let message: Message = serde_json::from_str(line)
+        let message: WorkerMessage = serde_json::from_str(line)
             .map_err(|error| Error::Failed(format!("cannot understand the load: {error}")))?;
         match message {
-            Message::Prepared(_) => self.go()?,
-            Message::Running(running) => self.running(running),
-            Message::Flushing {} => (self.context.progress)(Progress::Flushing),
-            Message::SecondPass {} => {
+            WorkerMessage::Prepared(_) => self.go()?,
+            WorkerMessage::Running(running) => self.running(running),
+            WorkerMessage::Flushing {} => (self.context.progress)(Progress::Flushing),
+            WorkerMessage::SecondPass {} => {
                 self.count_no_more();
-                self.worker.say(Command::Go.word());
+                self.worker.say(WorkerCommand::Go.word());
             }
-            Message::Result(result) => {
+            WorkerMessage::Result(result) => {
                 self.count_no_more();
-                self.worker.say(Command::Bye.word());
+                self.worker.say(WorkerCommand::Bye.word());
                 return Ok(Some(*result));
             }
-            Message::Failed { kind, what } => return Err(kind.error(what)),
+            WorkerMessage::Failed { kind, what } => return Err(kind.error(what)),
         }
         Ok(None)
     }
@@ -309,12 +319,12 @@ impl<'a, 'b> Dialog<'a, 'b> {
         self.sampler = Some(sampler);
         self.resident = pages::resident_in(&self.mirrored);
         self.before = self.probe.take();
-        self.worker.say(Command::Go.word());
+        self.worker.say(WorkerCommand::Go.word());
         Ok(())
     }
 
-    fn running(&mut self, running: Running) {
-        let Running { elapsed_ns, expected_ns, bytes_per_s, ops_per_s } = running;
+    fn running(&mut self, running: LoadProgress) {
+        let LoadProgress { elapsed_ns, expected_ns, bytes_per_s, ops_per_s } = running;
         (self.context.progress)(Progress::Running {
             elapsed_ns,
             expected_ns,

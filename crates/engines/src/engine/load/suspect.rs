@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use rustix::fs::OFlags;
 
-use super::again::{Again, Place};
+use super::again::{ReadLocation, RereadResult};
 use base::pattern::block::{Format, Identity};
 use base::pattern::judge::{Evidence, Judgement, judge};
 use experiment::measurement::integrity::{EXCERPT_BYTES, Fault, UNREADABLE};
@@ -19,11 +19,11 @@ use host::sys::beneath;
 
 /// A block under suspicion, and what is known of where it came from.
 #[derive(Clone, Copy)]
-pub struct Suspect<'a> {
+pub struct SuspectBlock<'a> {
     /// How it should be made.
     pub format: Format,
     /// Where it was read, and in which request.
-    pub place: Place<'a>,
+    pub place: ReadLocation<'a>,
     /// Whose it should be.
     pub expected: Identity,
     /// The oldest generation that may ever have been written to the place: between this and the
@@ -39,7 +39,7 @@ pub struct Suspect<'a> {
     pub find: &'a dyn Fn(&Identity) -> Option<PathBuf>,
 }
 
-impl Suspect<'_> {
+impl SuspectBlock<'_> {
     /// Reads the block again, judges it, and says what there is to say. `found` is what came, fewer
     /// bytes than a block where the read was short.
     pub fn look(&self, found: &[u8]) -> Fault {
@@ -49,8 +49,8 @@ impl Suspect<'_> {
         self.tell(found, judgement, again)
     }
 
-    /// As [`Suspect::look`] of a place that the kernel could not read, of one block or more; with
-    /// its error's number, and with what tells whether all of it is right when it comes.
+    /// As [`SuspectBlock::look`] of a place that the kernel could not read, of one block or more;
+    /// with its error's number, and with what tells whether all of it is right when it comes.
     pub fn look_unreadable(&self, errno: i32, is_right: &dyn Fn(&[u8]) -> bool) -> Fault {
         let again = self.place.read_again(None, is_right);
         Fault {
@@ -103,7 +103,7 @@ impl Suspect<'_> {
         Some(block)
     }
 
-    fn tell(&self, found: &[u8], judgement: Judgement, again: Again) -> Fault {
+    fn tell(&self, found: &[u8], judgement: Judgement, again: RereadResult) -> Fault {
         let whole = self.format.expected(&self.expected, found);
         let at = judgement.excerpt_at;
         let length = self.excerpt_bytes.min(EXCERPT_BYTES);

@@ -4,8 +4,8 @@ use std::io::{BufRead, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-use super::control::{Event, Gate, Shared};
-use super::protocol::{Command, Failure, Held, Message};
+use super::control::{Gate, LoadControl, LoadEvent};
+use super::protocol::{Failure, WorkerCommand, WorkerDirectories, WorkerMessage};
 use crate::engine::Error;
 use host::sys::{self, beneath};
 
@@ -13,20 +13,22 @@ use host::sys::{self, beneath};
 const STACK_BYTES: usize = 256 << 10;
 
 /// What a trial came to: its last message, or why there is none.
-pub type Conducted = Result<Message, Stopped>;
+pub type ConductResult = Result<WorkerMessage, NoLoadResult>;
 /// Whether the parent could be told.
-pub type Told = Result<(), sys::Error>;
+pub type NotifyResult = Result<(), sys::Error>;
 
 /// The worker process: as [`serve`] on standard input and output, dying with its parent.
 ///
 /// # Errors
 /// As [`serve`].
-pub fn worker(conduct: impl FnOnce(&str, Sender<Event>, &mut Talk<'_>) -> Conducted) -> Told {
+pub fn worker(
+    conduct: impl FnOnce(&str, Sender<LoadEvent>, &mut ParentTalk<'_>) -> ConductResult,
+) -> NotifyResult {
     let death = Some(rustix::process::Signal::KILL);
     rustix::process::set_parent_process_death_signal(death).map_err(|why| {
         sys::Error::new("cannot ask to die with the parent process", std::io::Error::from(why))
     })?;
-    let held = |line: &str, sender: Sender<Event>, talk: &mut Talk<'_>| {
+    let held = |line: &str, sender: Sender<LoadEvent>, talk: &mut ParentTalk<'_>| {
         hold(line)?;
         conduct(line, sender, talk)
     };
@@ -35,7 +37,7 @@ pub fn worker(conduct: impl FnOnce(&str, Sender<Event>, &mut Talk<'_>) -> Conduc
 
 /// Holds the directories that this worker is to work in, and opens nothing of a load elsewhere.
 fn hold(line: &str) -> Result<(), Error> {
-    let told: Held = serde_json::from_str(line)
+    let told: WorkerDirectories = serde_json::from_str(line)
         .map_err(|why| Error::Failed(format!("cannot read what this worker may open: {why}")))?;
     let Some(named) = told.held else { return Ok(()) };
     beneath::only(&named).map_err(|error| Error::Failed(error.what))
@@ -49,25 +51,25 @@ fn hold(line: &str) -> Result<(), Error> {
 pub fn serve(
     input: impl BufRead + Send + 'static,
     mut output: impl Write,
-    conduct: impl FnOnce(&str, Sender<Event>, &mut Talk<'_>) -> Conducted,
-) -> Told {
+    conduct: impl FnOnce(&str, Sender<LoadEvent>, &mut ParentTalk<'_>) -> ConductResult,
+) -> NotifyResult {
     let (sender, events) = channel();
     let lines = sender.clone();
     std::thread::spawn(move || {
         for line in sys::input::lines(input) {
-            if lines.send(Event::Input(Some(line))).is_err() {
+            if lines.send(LoadEvent::Input(Some(line))).is_err() {
                 return;
             }
         }
-        let _ = lines.send(Event::Input(None));
+        let _ = lines.send(LoadEvent::Input(None));
     });
-    let mut talk = Talk::new(&mut output, &events);
+    let mut talk = ParentTalk::new(&mut output, &events);
     let Some(line) = talk.first_line() else { return Ok(()) };
     let message = match conduct(&line, sender, &mut talk) {
         Ok(message) => message,
-        Err(Stopped::Engine(error)) => failed(error),
-        Err(Stopped::Parent) => return Ok(()),
-        Err(Stopped::Mute(why)) => return Err(why),
+        Err(NoLoadResult::Engine(error)) => failed(error),
+        Err(NoLoadResult::Parent) => return Ok(()),
+        Err(NoLoadResult::Mute(why)) => return Err(why),
     };
     talk.say(&message)?;
     talk.wait_for_bye();
@@ -75,7 +77,7 @@ pub fn serve(
 }
 
 /// Why there is no result.
-pub enum Stopped {
+pub enum NoLoadResult {
     /// The trial failed.
     Engine(Error),
     /// The parent is gone, or does not want a result.
@@ -84,51 +86,51 @@ pub enum Stopped {
     Mute(sys::Error),
 }
 
-impl From<Error> for Stopped {
-    fn from(error: Error) -> Stopped {
-        Stopped::Engine(error)
+impl From<Error> for NoLoadResult {
+    fn from(error: Error) -> NoLoadResult {
+        NoLoadResult::Engine(error)
     }
 }
 
-impl From<sys::Error> for Stopped {
-    fn from(error: sys::Error) -> Stopped {
-        Stopped::Mute(error)
+impl From<sys::Error> for NoLoadResult {
+    fn from(error: sys::Error) -> NoLoadResult {
+        NoLoadResult::Mute(error)
     }
 }
 
 /// What is said of a trial that failed.
-pub fn failed(error: Error) -> Message {
+pub fn failed(error: Error) -> WorkerMessage {
     let (kind, what) = match error {
         Error::Unsupported(what) => (Failure::Unsupported, what),
         Error::Failed(what) => (Failure::Failed, what),
         Error::Hung(what) => (Failure::Hung, what),
         Error::Interrupted => (Failure::Failed, "the trial was stopped".to_owned()),
     };
-    Message::Failed { kind, what }
+    WorkerMessage::Failed { kind, what }
 }
 
 /// Both ways to the parent, and the streams' way to the controller.
-pub struct Talk<'a> {
+pub struct ParentTalk<'a> {
     output: &'a mut dyn Write,
     /// Lines of the parent, and what happens in the streams.
-    pub events: &'a Receiver<Event>,
+    pub events: &'a Receiver<LoadEvent>,
     /// The parent's end of the input was closed, or it said `bye`.
     pub gone: bool,
 }
 
-impl<'a> Talk<'a> {
+impl<'a> ParentTalk<'a> {
     /// With whoever reads `output`, and is heard as events.
-    pub fn new(output: &'a mut dyn Write, events: &'a Receiver<Event>) -> Talk<'a> {
-        Talk { output, events, gone: false }
+    pub fn new(output: &'a mut dyn Write, events: &'a Receiver<LoadEvent>) -> ParentTalk<'a> {
+        ParentTalk { output, events, gone: false }
     }
 }
 
-impl Talk<'_> {
+impl ParentTalk<'_> {
     /// Tells the parent.
     ///
     /// # Errors
     /// When it cannot be told.
-    pub fn say(&mut self, message: &Message) -> Result<(), sys::Error> {
+    pub fn say(&mut self, message: &WorkerMessage) -> Result<(), sys::Error> {
         let broken = |why: &dyn sys::Cause| {
             sys::Error::new("cannot talk to the process that started this worker", why)
         };
@@ -141,7 +143,7 @@ impl Talk<'_> {
     fn first_line(&mut self) -> Option<String> {
         loop {
             match self.events.recv().ok()? {
-                Event::Input(line) => return line,
+                LoadEvent::Input(line) => return line,
                 _ => continue,
             }
         }
@@ -151,16 +153,16 @@ impl Talk<'_> {
     pub fn wait_for_go(&mut self) -> bool {
         loop {
             match self.events.recv() {
-                Ok(Event::Input(Some(line))) => match Command::parse(&line) {
-                    Some(Command::Go) => return true,
-                    Some(Command::Stop) => return false,
-                    Some(Command::Bye) => {
+                Ok(LoadEvent::Input(Some(line))) => match WorkerCommand::parse(&line) {
+                    Some(WorkerCommand::Go) => return true,
+                    Some(WorkerCommand::Stop) => return false,
+                    Some(WorkerCommand::Bye) => {
                         self.gone = true;
                         return false;
                     }
                     None => {}
                 },
-                Ok(Event::Input(None)) | Err(_) => {
+                Ok(LoadEvent::Input(None)) | Err(_) => {
                     self.gone = true;
                     return false;
                 }
@@ -172,8 +174,10 @@ impl Talk<'_> {
     fn wait_for_bye(&mut self) {
         while !self.gone {
             match self.events.recv() {
-                Ok(Event::Input(Some(line))) => self.gone = line.trim() == Command::Bye.word(),
-                Ok(Event::Input(None)) | Err(_) => self.gone = true,
+                Ok(LoadEvent::Input(Some(line))) => {
+                    self.gone = line.trim() == WorkerCommand::Bye.word()
+                }
+                Ok(LoadEvent::Input(None)) | Err(_) => self.gone = true,
                 Ok(_) => {}
             }
         }
@@ -185,15 +189,15 @@ impl Talk<'_> {
 /// # Errors
 /// When one could not be set up, or the parent is gone or does not want the trial any more.
 pub fn wait_until_ready(
-    shared: &Shared,
+    shared: &LoadControl,
     streams: usize,
-    talk: &mut Talk<'_>,
-) -> Result<(), Stopped> {
+    talk: &mut ParentTalk<'_>,
+) -> Result<(), NoLoadResult> {
     let mut waiting = streams;
     while waiting > 0 {
         match talk.events.recv() {
-            Ok(Event::Ready) => waiting -= 1,
-            Ok(Event::Failed) => {
+            Ok(LoadEvent::Ready) => waiting -= 1,
+            Ok(LoadEvent::Failed) => {
                 shared.open_gate(Gate::Quit);
                 let (kind, what) = shared
                     .marks()
@@ -201,11 +205,11 @@ pub fn wait_until_ready(
                     .unwrap_or((Failure::Failed, "a stream failed while it was set up".to_owned()));
                 return Err(kind.error(what).into());
             }
-            Ok(Event::Input(Some(line))) if Command::parse(&line).is_none() => {}
-            Ok(Event::Input(_)) | Err(_) => {
+            Ok(LoadEvent::Input(Some(line))) if WorkerCommand::parse(&line).is_none() => {}
+            Ok(LoadEvent::Input(_)) | Err(_) => {
                 talk.gone = true;
                 shared.open_gate(Gate::Quit);
-                return Err(Stopped::Parent);
+                return Err(NoLoadResult::Parent);
             }
             Ok(_) => {}
         }
@@ -218,7 +222,7 @@ pub fn wait_until_ready(
 /// # Errors
 /// When the kernel starts no more threads; those that were started are let go.
 pub fn start<Y: Send + 'static>(
-    shared: &Shared,
+    shared: &LoadControl,
     streams: usize,
     run: impl Fn(usize) -> Option<Y> + Clone + Send + 'static,
 ) -> Result<Vec<JoinHandle<Option<Y>>>, Error> {

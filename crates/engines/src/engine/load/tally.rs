@@ -12,7 +12,7 @@ use experiment::measurement::latency::class;
 
 /// Counts runs of equal latencies.
 #[derive(Debug, Default)]
-pub struct Tally<'a> {
+pub struct LatencyTally<'a> {
     histogram: Option<Histogram<u64>>,
     classes: Option<&'a Classes>,
     value: u64,
@@ -20,16 +20,16 @@ pub struct Tally<'a> {
     count: u64,
 }
 
-impl<'a> Tally<'a> {
+impl<'a> LatencyTally<'a> {
     /// Into this histogram; into nothing without one.
-    pub fn over(histogram: Option<Histogram<u64>>) -> Tally<'a> {
-        Tally { histogram, ..Tally::default() }
+    pub fn over(histogram: Option<Histogram<u64>>) -> LatencyTally<'a> {
+        LatencyTally { histogram, ..LatencyTally::default() }
     }
 
     /// The same, and into these classes.
     #[must_use]
-    pub fn by_class(self, classes: &'a Classes) -> Tally<'a> {
-        Tally { classes: Some(classes), ..self }
+    pub fn by_class(self, classes: &'a Classes) -> LatencyTally<'a> {
+        LatencyTally { classes: Some(classes), ..self }
     }
 
     /// Records one latency in ns; never allocates, never fails.
@@ -64,12 +64,12 @@ impl<'a> Tally<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::load::control::Shared;
+    use crate::engine::load::control::LoadControl;
     use experiment::measurement::latency_histogram;
 
     #[test]
     fn every_latency_is_recorded_once() {
-        let mut tally = Tally::over(Some(latency_histogram()));
+        let mut tally = LatencyTally::over(Some(latency_histogram()));
         for value in [5, 5, 5, 0, 7, 7, 5] {
             tally.record(value);
         }
@@ -80,10 +80,10 @@ mod tests {
 
     #[test]
     fn every_latency_is_in_its_class_as_soon_as_it_is_recorded() {
-        let shared = Shared::new(2, 1, true, std::sync::mpsc::channel().0);
-        let mut reads = Tally::over(Some(latency_histogram())).by_class(&shared.classes[0]);
-        let mut writes = Tally::over(Some(latency_histogram())).by_class(&shared.classes[0]);
-        let mut others = Tally::over(Some(latency_histogram())).by_class(&shared.classes[1]);
+        let shared = LoadControl::new(2, 1, true, std::sync::mpsc::channel().0);
+        let mut reads = LatencyTally::over(Some(latency_histogram())).by_class(&shared.classes[0]);
+        let mut writes = LatencyTally::over(Some(latency_histogram())).by_class(&shared.classes[0]);
+        let mut others = LatencyTally::over(Some(latency_histogram())).by_class(&shared.classes[1]);
         for value in [0, 5000, 5000, 90_000_000, 5001, 5000] {
             reads.record(value);
             writes.record(5000);
@@ -96,9 +96,9 @@ mod tests {
 
     #[test]
     fn nothing_recorded_is_an_empty_histogram() {
-        let tally = Tally::over(Some(latency_histogram()));
+        let tally = LatencyTally::over(Some(latency_histogram()));
         assert!(tally.into_histogram().unwrap().is_empty());
-        let mut none = Tally::default();
+        let mut none = LatencyTally::default();
         none.record(3);
         assert!(none.into_histogram().is_none());
     }

@@ -6,9 +6,9 @@ use std::sync::mpsc::Sender;
 
 use serde_json::Value;
 
-use super::control::Event;
-use super::protocol::{Failure, LoadResult, LoadSpec, Message, Prepared};
-use super::talk::{Conducted, Talk, serve};
+use super::control::LoadEvent;
+use super::protocol::{Failure, LoadResult, LoadSpec, Prepared, WorkerMessage};
+use super::talk::{ConductResult, ParentTalk, serve};
 use experiment::measurement::{Measurement, latency};
 
 /// What was recorded in histograms has been counted by class, each once.
@@ -40,26 +40,26 @@ fn answer(mut to: PipeWriter, from: PipeReader, stop: bool, before_go: impl FnOn
     let mut before_go = Some(before_go);
     for line in BufReader::new(from).lines().map_while(Result::ok) {
         match serde_json::from_str(&line).unwrap() {
-            Message::Prepared(prepared) => {
+            WorkerMessage::Prepared(prepared) => {
                 said.prepared = Some(prepared);
                 if let Some(act) = before_go.take() {
                     act();
                 }
                 to.write_all(b"go\n").unwrap();
             }
-            Message::SecondPass {} => {
+            WorkerMessage::SecondPass {} => {
                 said.words.push("second_pass");
                 to.write_all(b"go\n").unwrap();
             }
-            Message::Running(_) => {
+            WorkerMessage::Running(_) => {
                 said.words.push("running");
                 if stop {
                     to.write_all(b"stop\n").unwrap();
                 }
             }
-            Message::Flushing {} => said.words.push("flushing"),
-            Message::Result(result) => said.end = Some(Ok(*result)),
-            Message::Failed { kind, what } => said.end = Some(Err((kind, what))),
+            WorkerMessage::Flushing {} => said.words.push("flushing"),
+            WorkerMessage::Result(result) => said.end = Some(Ok(*result)),
+            WorkerMessage::Failed { kind, what } => said.end = Some(Err((kind, what))),
         }
         if said.end.is_some() {
             to.write_all(b"bye\n").unwrap();
@@ -70,7 +70,7 @@ fn answer(mut to: PipeWriter, from: PipeReader, stop: bool, before_go: impl FnOn
 
 /// Has `conduct` run a trial; with `stop`, ends it as soon as it runs.
 pub fn converse(
-    conduct: impl FnOnce(&str, Sender<Event>, &mut Talk<'_>) -> Conducted,
+    conduct: impl FnOnce(&str, Sender<LoadEvent>, &mut ParentTalk<'_>) -> ConductResult,
     settings: Value,
     streams: Vec<Vec<PathBuf>>,
     stop: bool,
@@ -82,7 +82,7 @@ pub fn converse(
 
 /// As [`converse`], about this very load; `before_go` is done when everything is open and ready.
 pub fn converse_about(
-    conduct: impl FnOnce(&str, Sender<Event>, &mut Talk<'_>) -> Conducted,
+    conduct: impl FnOnce(&str, Sender<LoadEvent>, &mut ParentTalk<'_>) -> ConductResult,
     spec: &LoadSpec,
     stop: bool,
     before_go: impl FnOnce() + Send + 'static,

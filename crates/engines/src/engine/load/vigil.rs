@@ -19,7 +19,7 @@ const LOOK_MAX_NS: u64 = 5 * LOOK_EVERY_NS;
 
 /// Watches over one load.
 #[derive(Debug)]
-pub struct Vigil {
+pub struct StallDetector {
     host: Host,
     files: Vec<String>,
     max_ns: u64,
@@ -28,15 +28,15 @@ pub struct Vigil {
     looked_ns: u64,
 }
 
-impl Vigil {
+impl StallDetector {
     /// Over the load `pid` on these devices.
-    pub fn new(host: &Host, pid: u32, devices: &[String]) -> Vigil {
+    pub fn new(host: &Host, pid: u32, devices: &[String]) -> StallDetector {
         let device = |name: &String| format!("/sys/class/block/{name}/stat");
         let mut files: Vec<String> = devices.iter().map(device).collect();
         let max_ns = if files.is_empty() { BLIND_MAX_NS } else { DEVICES_MAX_NS };
         files.push(format!("/proc/{pid}/io"));
         let (host, looked_ns) = (host.clone(), clock::monotonic_ns());
-        Vigil { host, files, max_ns, seen: Vec::new(), still_ns: 0, looked_ns }
+        StallDetector { host, files, max_ns, seen: Vec::new(), still_ns: 0, looked_ns }
     }
 
     /// It has said something.
@@ -92,11 +92,11 @@ mod tests {
 
     #[test]
     fn a_load_that_stands_still_is_told_after_its_time_and_not_before() {
-        let mut vigil = Vigil::new(&Host::at("/nowhere"), 1, &[]);
+        let mut vigil = StallDetector::new(&Host::at("/nowhere"), 1, &[]);
         assert_eq!(vigil.max_ns, BLIND_MAX_NS);
         vigil.max_ns = 3 * LOOK_EVERY_NS;
         let mut now_ns = vigil.looked_ns;
-        let mut look = |vigil: &mut Vigil, after_ns: u64| {
+        let mut look = |vigil: &mut StallDetector, after_ns: u64| {
             now_ns += after_ns;
             vigil.look(now_ns)
         };
@@ -113,7 +113,7 @@ mod tests {
     /// for an hour.
     #[test]
     fn a_run_that_was_put_aside_is_not_taken_for_one_that_hangs() {
-        let mut vigil = Vigil::new(&Host::at("/nowhere"), 1, &[]);
+        let mut vigil = StallDetector::new(&Host::at("/nowhere"), 1, &[]);
         let begun_ns = vigil.looked_ns;
         assert_eq!(vigil.look(begun_ns + LOOK_EVERY_NS), None);
         assert_eq!(vigil.look(begun_ns + 3_600_000_000_000), None);

@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use super::control::{Event, Gate, Shared, sum};
-use super::protocol::{Command, Message, Running};
-use super::talk::{Stopped, Talk};
+use super::control::{Gate, LoadControl, LoadEvent, sum};
+use super::protocol::{LoadProgress, WorkerCommand, WorkerMessage};
+use super::talk::{NoLoadResult, ParentTalk};
 use crate::engine::Error;
 use base::stats::{sequential, settled};
 use base::value::Stop;
@@ -37,13 +37,13 @@ fn hung_ns() -> u64 {
 const COLUMNS: [&str; 5] = ["read_bytes", "read_ops", "write_bytes", "write_ops", "metadata_ops"];
 
 /// How many of them a load has.
-fn counters(rules: &Rules) -> usize {
+fn counters(rules: &StopRules) -> usize {
     if rules.metadata { 5 } else { 4 }
 }
 
 /// When a trial is over, and what its samples are.
 #[derive(Clone, Copy, Debug)]
-pub struct Rules {
+pub struct StopRules {
     /// When the timed part ends.
     pub stop: Stop,
     /// A pass goes on this long at least, ns.
@@ -63,7 +63,7 @@ pub struct Rules {
 }
 
 /// What was seen of a trial from outside its streams.
-pub struct Watched {
+pub struct WatchedTrial {
     /// The release, on both clocks.
     pub started_monotonic_ns: u64,
     /// The release, Unix time.
@@ -92,17 +92,21 @@ pub fn patience_ns(length_ns: u64) -> u64 {
 ///
 /// # Errors
 /// When the parent cannot be told, or a stream hangs in the kernel.
-pub fn load(shared: &Shared, rules: Rules, talk: &mut Talk<'_>) -> Result<Watched, Stopped> {
-    let mut watch = Watch::release(shared, rules);
+pub fn load(
+    shared: &LoadControl,
+    rules: StopRules,
+    talk: &mut ParentTalk<'_>,
+) -> Result<WatchedTrial, NoLoadResult> {
+    let mut watch = TrialWatcher::release(shared, rules);
     watch.until_ended(talk)?;
     watch.until_drained(talk)?;
     Ok(watch.end())
 }
 
-struct Watch<'a> {
-    shared: &'a Shared,
-    rules: Rules,
-    watched: Watched,
+struct TrialWatcher<'a> {
+    shared: &'a LoadControl,
+    rules: StopRules,
+    watched: WatchedTrial,
     latency: latency::Course,
     released_ns: u64,
     sample_ns: u64,
@@ -123,8 +127,8 @@ struct Watch<'a> {
 /// is due.
 const NOT_BEGUN_NS: u64 = 1_000_000;
 
-impl Watch<'_> {
-    fn release(shared: &Shared, rules: Rules) -> Watch<'_> {
+impl TrialWatcher<'_> {
+    fn release(shared: &LoadControl, rules: StopRules) -> TrialWatcher<'_> {
         let timed = shared.pauses.then_some(course::TIMED);
         let columns = &COLUMNS[..counters(&rules)];
         let column = |name: &str| Column {
@@ -142,10 +146,10 @@ impl Watch<'_> {
         let released_ns = monotonic_ns();
         let started_unix_ns = unix_ns();
         shared.released_ns.store(released_ns, Relaxed);
-        let mut watch = Watch {
+        let mut watch = TrialWatcher {
             shared,
             rules,
-            watched: Watched {
+            watched: WatchedTrial {
                 started_monotonic_ns: released_ns,
                 started_unix_ns,
                 load,
@@ -187,7 +191,7 @@ impl Watch<'_> {
         if cut_ns < end_ns { (cut_ns, true) } else { (end_ns, false) }
     }
 
-    fn until_ended(&mut self, talk: &mut Talk<'_>) -> Result<(), Stopped> {
+    fn until_ended(&mut self, talk: &mut ParentTalk<'_>) -> Result<(), NoLoadResult> {
         let shared = self.shared;
         loop {
             let now = monotonic_ns();
@@ -224,8 +228,8 @@ impl Watch<'_> {
             let until_ns = self.next_sample_ns.min(deadline_ns).min(opens_ns.unwrap_or(u64::MAX));
             let wait = Duration::from_nanos(until_ns.saturating_sub(now));
             match talk.events.recv_timeout(wait) {
-                Ok(Event::Ended | Event::Failed) => break,
-                Ok(Event::Input(line)) if stops(line.as_deref(), talk) => {
+                Ok(LoadEvent::Ended | LoadEvent::Failed) => break,
+                Ok(LoadEvent::Input(line)) if stops(line.as_deref(), talk) => {
                     shared.end();
                     self.watched.stopped_early = true;
                     break;
@@ -252,16 +256,16 @@ impl Watch<'_> {
     }
 
     /// Streams that are not sustained come to their end while others run.
-    fn count(&mut self, event: &Event) {
+    fn count(&mut self, event: &LoadEvent) {
         match event {
-            Event::Drained => self.drained += 1,
-            Event::Flushed => self.flushed += 1,
+            LoadEvent::Drained => self.drained += 1,
+            LoadEvent::Flushed => self.flushed += 1,
             _ => {}
         }
     }
 
     /// Samples, tells, closes rounds.
-    fn look(&mut self, now: u64, talk: &mut Talk<'_>) -> Result<(), Stopped> {
+    fn look(&mut self, now: u64, talk: &mut ParentTalk<'_>) -> Result<(), NoLoadResult> {
         let total = self.shared.total();
         self.sample(now, total);
         if self.latency.is_due(now - self.released_ns) {
@@ -280,7 +284,7 @@ impl Watch<'_> {
         if now - self.told_ns >= TELL_NS {
             let seconds = (now - self.told_ns) as f64 / 1e9;
             let done = total.since(&self.told);
-            talk.say(&Message::Running(Running {
+            talk.say(&WorkerMessage::Running(LoadProgress {
                 elapsed_ns: now - self.released_ns,
                 expected_ns: self.expected_ns(now, total),
                 bytes_per_s: done.bytes() as f64 / seconds,
@@ -386,7 +390,7 @@ impl Watch<'_> {
     }
 
     /// Waits until every stream has drained, and a writer's has flushed.
-    fn until_drained(&mut self, talk: &mut Talk<'_>) -> Result<(), Stopped> {
+    fn until_drained(&mut self, talk: &mut ParentTalk<'_>) -> Result<(), NoLoadResult> {
         let (rules, shared) = (self.rules, self.shared);
         let streams = shared.cells.len();
         let mut told = false;
@@ -397,7 +401,7 @@ impl Watch<'_> {
                 break;
             }
             match talk.events.recv_timeout(Duration::from_nanos(SAMPLE_NS)) {
-                Ok(Event::Input(line)) if stops(line.as_deref(), talk) => {
+                Ok(LoadEvent::Input(line)) if stops(line.as_deref(), talk) => {
                     self.watched.stopped_early = true;
                 }
                 Ok(event) => self.count(&event),
@@ -422,7 +426,7 @@ impl Watch<'_> {
             }
             if self.drained == streams && rules.flushes && !told {
                 told = true;
-                talk.say(&Message::Flushing {})?;
+                talk.say(&WorkerMessage::Flushing {})?;
             }
         }
         self.sample(monotonic_ns(), shared.total());
@@ -430,11 +434,11 @@ impl Watch<'_> {
     }
 
     /// What was seen. No latency is recorded after the end but of operations that were in hand.
-    fn end(self) -> Watched {
+    fn end(self) -> WatchedTrial {
         let ended_ns = self.shared.marks().ended.map_or_else(monotonic_ns, |(at_ns, _)| at_ns);
         let elapsed_ns = ended_ns.saturating_sub(self.released_ns);
         let latency = self.latency.end(elapsed_ns, &self.shared.latencies());
-        Watched { latency, ..self.watched }
+        WatchedTrial { latency, ..self.watched }
     }
 }
 
@@ -452,13 +456,13 @@ fn thin(load: &mut Series) {
 
 /// Whether a line ends the load; the end of the input does.
 /// Whether a line of the parent ends the load.
-pub fn stops(line: Option<&str>, talk: &mut Talk<'_>) -> bool {
-    match line.map(Command::parse) {
-        None | Some(Some(Command::Bye)) => {
+pub fn stops(line: Option<&str>, talk: &mut ParentTalk<'_>) -> bool {
+    match line.map(WorkerCommand::parse) {
+        None | Some(Some(WorkerCommand::Bye)) => {
             talk.gone = true;
             true
         }
-        Some(Some(Command::Stop)) => true,
+        Some(Some(WorkerCommand::Stop)) => true,
         Some(_) => false,
     }
 }

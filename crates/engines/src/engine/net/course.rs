@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use super::job::NetJob;
 use crate::engine::Error;
-use crate::engine::load::control::{Gate, Phase, Shared};
+use crate::engine::load::control::{Gate, LoadControl, LoadPhase};
 use crate::engine::load::cpus::pin;
-use crate::engine::load::protocol::{Failure, LoadFailure, Message, Prepared};
-use crate::engine::load::talk::{self, Stopped, Talk};
-use crate::engine::load::watch::{self, Rules, Watched};
+use crate::engine::load::protocol::{Failure, LoadFailure, Prepared, WorkerMessage};
+use crate::engine::load::talk::{self, NoLoadResult, ParentTalk};
+use crate::engine::load::watch::{self, StopRules, WatchedTrial};
 use experiment::measurement::steady::READ_ROUND_NS;
 use facts::counters::series::{Column, ColumnKind, Series};
 use host::sys::clock::monotonic_ns;
@@ -31,7 +31,7 @@ pub trait StreamEnds: Send + Sync + 'static {
     /// What is to be done.
     fn job(&self) -> &NetJob;
     /// Phase, gate, and what the receivers got.
-    fn shared(&self) -> &Shared;
+    fn shared(&self) -> &LoadControl;
     /// The thread of sender `index`.
     ///
     /// # Errors
@@ -50,7 +50,7 @@ pub trait StreamEnds: Send + Sync + 'static {
 
 /// What came of it: what the controller saw, the yields of sender, receiver, sender, ... in turn,
 /// and the samples, on the monotonic clock.
-pub type RunOutcome<Y> = (Watched, Vec<Y>, Series);
+pub type RunOutcome<Y> = (WatchedTrial, Vec<Y>, Series);
 
 /// The other end, where it is on another machine.
 pub trait OtherEnd: Send + Sync {
@@ -94,18 +94,18 @@ impl LocalEnds {
 /// them, and waits until all have ended. Where some are not, the `other` end is told.
 ///
 /// # Errors
-/// See [`Stopped`].
+/// See [`NoLoadResult`].
 pub fn run<E: StreamEnds>(
     ends: &Arc<E>,
     (here, other): (LocalEnds, Option<Arc<dyn OtherEnd>>),
     prepared: Prepared,
-    talk: &mut Talk<'_>,
-) -> Result<RunOutcome<E::Yield>, Stopped> {
+    talk: &mut ParentTalk<'_>,
+) -> Result<RunOutcome<E::Yield>, NoLoadResult> {
     let mut running = RunningStreams::start(ends, here, talk)?;
-    talk.say(&Message::Prepared(prepared))?;
+    talk.say(&WorkerMessage::Prepared(prepared))?;
     if !talk.wait_for_go() {
         ends.shared().open_gate(Gate::Quit);
-        return Err(Stopped::Parent);
+        return Err(NoLoadResult::Parent);
     }
     running.sample()?;
     if let Some(other) = &other {
@@ -133,7 +133,7 @@ fn tell_of_the_end<E: StreamEnds>(
     std::thread::spawn(move || {
         let of_datagrams = own.job().datagrams.is_some();
         let mut due_ns = monotonic_ns();
-        while own.shared().phase() != Phase::Stop {
+        while own.shared().phase() != LoadPhase::Stop {
             std::thread::sleep(END_LOOK);
             let now_ns = monotonic_ns();
             if of_datagrams && now_ns >= due_ns {
@@ -156,16 +156,19 @@ impl<E: StreamEnds> RunningStreams<E> {
     /// Starts the senders alone; they wait for [`RunningStreams::go`].
     ///
     /// # Errors
-    /// See [`Stopped`].
-    pub fn senders(ends: &Arc<E>, talk: &mut Talk<'_>) -> Result<RunningStreams<E>, Stopped> {
+    /// See [`NoLoadResult`].
+    pub fn senders(
+        ends: &Arc<E>,
+        talk: &mut ParentTalk<'_>,
+    ) -> Result<RunningStreams<E>, NoLoadResult> {
         RunningStreams::start(ends, LocalEnds::Senders, talk)
     }
 
     fn start(
         ends: &Arc<E>,
         here: LocalEnds,
-        talk: &mut Talk<'_>,
-    ) -> Result<RunningStreams<E>, Stopped> {
+        talk: &mut ParentTalk<'_>,
+    ) -> Result<RunningStreams<E>, NoLoadResult> {
         let streams = ends.job().streams;
         let count = if here == LocalEnds::Both { 2 * streams } else { streams };
         let own = ends.clone();
@@ -227,8 +230,8 @@ fn ended() -> Error {
     Error::Failed("a thread of this load has ended without a result".to_owned())
 }
 
-fn rules(job: &NetJob) -> Rules {
-    Rules {
+fn rules(job: &NetJob) -> StopRules {
+    StopRules {
         stop: job.stop,
         at_least_ns: job.at_least_ns,
         at_most_ns: job.at_most_ns,

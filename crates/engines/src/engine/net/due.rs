@@ -15,7 +15,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::load::ledger::Ledger;
-use crate::engine::load::protocol::Written;
+use crate::engine::load::protocol::FileIdentity;
 use base::pattern::block::{Format, Identity};
 use base::pattern::judge::{Evidence, judge};
 use experiment::measurement::Integrity;
@@ -57,9 +57,9 @@ impl FileSequence {
 
 impl DueFiles {
     /// Of files that are named so in their blocks, of so many blocks each.
-    pub fn from_written(blocks_per_file: u64, written: &[Written]) -> DueFiles {
+    pub fn from_written(blocks_per_file: u64, written: &[FileIdentity]) -> DueFiles {
         let mut runs: Vec<FileSequence> = Vec::new();
-        for Written { file, generation } in written.iter().copied() {
+        for FileIdentity { file, generation } in written.iter().copied() {
             match runs.last_mut().filter(|run| run.generation == generation) {
                 Some(run) if run.files == 1 => {
                     (run.step, run.files) = (file.wrapping_sub(run.file), 2);
@@ -124,13 +124,13 @@ impl DueStream {
     /// Whose the block of this number is since the trial began, and how its file is named: its
     /// number among the stream's files, its name, its number in the file.
     #[inline]
-    fn at(&self, number: u64) -> (u64, Written, u64) {
+    fn at(&self, number: u64) -> (u64, FileIdentity, u64) {
         let (file, block) =
             (number % self.blocks / self.blocks_per_file, number % self.blocks_per_file);
         let after = self.runs.partition_point(|(before, _)| *before <= file);
         // The first has none before it.
         let (before, run) = self.runs[after.saturating_sub(1)];
-        let written = Written { file: run.number(file - before), generation: run.generation };
+        let written = FileIdentity { file: run.number(file - before), generation: run.generation };
         (file, written, block)
     }
 }
@@ -217,7 +217,7 @@ impl ArrivalCheck<'_> {
     pub fn at(&mut self, bytes: &[u8], number: u64) {
         let ExpectedFiles { format, block_bytes, campaign, streams, .. } = self.of;
         let (file, written, block) = streams[self.stream].at(number);
-        let Written { file: named, generation } = written;
+        let FileIdentity { file: named, generation } = written;
         let offset = block * block_bytes;
         let first = Identity { campaign: *campaign, file: named, offset, generation };
         self.ledger.integrity.checked_bytes += bytes.len() as u64;
@@ -293,8 +293,8 @@ mod tests {
         ExpectedFiles::new(due, (streams, BLOCK), (FORMAT, 22), Box::new(ear.clone()))
     }
 
-    fn written(file: u64, generation: u64) -> Written {
-        Written { file, generation }
+    fn written(file: u64, generation: u64) -> FileIdentity {
+        FileIdentity { file, generation }
     }
 
     #[test]

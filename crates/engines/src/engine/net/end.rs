@@ -25,7 +25,7 @@ use super::socket::{self, ZerocopyCompletions};
 use super::work::{CLOSED, EndCounters, NetEndResult, NetLoad, ReceiverTally};
 use super::work::{add, broken, carry, lock, retried};
 use super::{files, ring, watch};
-use crate::engine::load::control::{Event, Phase, Shared};
+use crate::engine::load::control::{LoadControl, LoadEvent, LoadPhase};
 use crate::engine::load::protocol::{Failure, LoadFailure};
 use experiment::measurement::{Integrity, Note, network};
 use facts::counters::series::ColumnKind;
@@ -120,7 +120,7 @@ fn pump(
 ) -> io::Result<u64> {
     let length = work.job.message_bytes;
     let (mut bytes, mut start) = (0, 0);
-    while work.shared.phase() != Phase::Stop {
+    while work.shared.phase() != LoadPhase::Stop {
         let sent = send(start)?;
         if sent == 0 {
             return Err(io::ErrorKind::WriteZero.into());
@@ -235,7 +235,7 @@ fn receive(work: &NetLoad, index: usize) -> Result<NetEndResult, LoadFailure> {
         // The sender would wait for room in vain; one on another machine is to hear why first.
         let _ = socket.shutdown(Shutdown::Both);
     }
-    work.shared.tell(Event::Drained);
+    work.shared.tell(LoadEvent::Drained);
     got
 }
 
@@ -244,7 +244,7 @@ fn receive(work: &NetLoad, index: usize) -> Result<NetEndResult, LoadFailure> {
 fn is_over(work: &NetLoad) -> bool {
     let until_ns = monotonic_ns() + WORD_MAX_NS;
     let waits = work.job.both && work.is_apart();
-    while work.shared.phase() != Phase::Stop {
+    while work.shared.phase() != LoadPhase::Stop {
         if !waits || monotonic_ns() > until_ns {
             return false;
         }
@@ -300,7 +300,7 @@ impl StreamEnds for NetLoad {
         &self.job
     }
 
-    fn shared(&self) -> &Shared {
+    fn shared(&self) -> &LoadControl {
         &self.shared
     }
 

@@ -18,10 +18,10 @@ use super::{asked, needs, outcome, place, udp, wire};
 use crate::engine::Error;
 use crate::engine::clients::settings;
 use crate::engine::file::job::format;
-use crate::engine::load::control::{Event, Phase, Shared};
-use crate::engine::load::protocol::{Command, Failure, LoadResult, Message, Prepared};
+use crate::engine::load::control::{LoadControl, LoadEvent, LoadPhase};
+use crate::engine::load::protocol::{Failure, LoadResult, Prepared, WorkerCommand, WorkerMessage};
 use crate::engine::load::supervise::limit_ns;
-use crate::engine::load::talk::{self, Stopped, Talk};
+use crate::engine::load::talk::{self, NoLoadResult, ParentTalk};
 use crate::fleet::setting::{self, Changes};
 use crate::fleet::{Bounds, Link, Session, Tick, Voice};
 use base::value::{self, Stop};
@@ -102,11 +102,11 @@ pub fn attend(
     loop {
         session.voice.expect_within(IDLE_MAX);
         let line = match events.recv() {
-            Ok(Event::Input(Some(line))) => line,
-            Ok(Event::Input(None)) | Err(_) => return,
+            Ok(LoadEvent::Input(Some(line))) => line,
+            Ok(LoadEvent::Input(None)) | Err(_) => return,
             Ok(_) => continue,
         };
-        if Command::parse(&line).is_some() {
+        if WorkerCommand::parse(&line).is_some() {
             // Of a trial that failed before.
             continue;
         }
@@ -119,17 +119,17 @@ pub fn attend(
 }
 
 /// Passes lines on, and answers what is asked of the clock at once.
-fn listen(mut link: Link, voice: &Voice, events: &Sender<Event>, ear: &CallerState) {
+fn listen(mut link: Link, voice: &Voice, events: &Sender<LoadEvent>, ear: &CallerState) {
     while let Ok(Some(line)) = link.line() {
         if let Ok(tick) = serde_json::from_str::<Tick>(&line) {
             if voice.say(&Tick { monotonic_ns: monotonic_ns(), ..tick }).is_err() {
                 break;
             }
-        } else if !ear.hears(&line) && events.send(Event::Input(Some(line))).is_err() {
+        } else if !ear.hears(&line) && events.send(LoadEvent::Input(Some(line))).is_err() {
             return;
         }
     }
-    let _ = events.send(Event::Input(None));
+    let _ = events.send(LoadEvent::Input(None));
 }
 
 /// Who orders, and within what.
@@ -143,12 +143,12 @@ struct OrderContext<'a> {
 fn trial(
     here: &OrderContext<'_>,
     order: &PeerOrder,
-    events: (&Sender<Event>, &Receiver<Event>),
+    events: (&Sender<LoadEvent>, &Receiver<LoadEvent>),
     tell: &dyn Fn(&str),
 ) -> bool {
     let session = here.session;
     let mut output = session.voice.clone();
-    let mut talk = Talk::new(&mut output, events.1);
+    let mut talk = ParentTalk::new(&mut output, events.1);
     // Its connections are open until the caller was told why they will not be.
     let mut kept = None;
     let done = conduct(here, order, events.0.clone(), &mut talk, &mut kept);
@@ -162,14 +162,14 @@ fn trial(
             }));
             session.voice.say(&PeerWord::Yielded(Box::new(yielded))).is_ok()
         }
-        Err(Stopped::Engine(error)) => {
+        Err(NoLoadResult::Engine(error)) => {
             let message = talk::failed(error);
-            if let Message::Failed { what, .. } = &message {
+            if let WorkerMessage::Failed { what, .. } = &message {
                 tell(&format!("{caller}: {what}"));
             }
             talk.say(&message).is_ok()
         }
-        Err(Stopped::Parent | Stopped::Mute(_)) => {
+        Err(NoLoadResult::Parent | NoLoadResult::Mute(_)) => {
             tell(&format!("{caller} hung up in the middle of a trial"));
             false
         }
@@ -179,10 +179,10 @@ fn trial(
 fn conduct(
     here: &OrderContext<'_>,
     order: &PeerOrder,
-    sender: Sender<Event>,
-    talk: &mut Talk<'_>,
+    sender: Sender<LoadEvent>,
+    talk: &mut ParentTalk<'_>,
     kept: &mut Option<Arc<dyn Any>>,
-) -> Result<HalfResult, Stopped> {
+) -> Result<HalfResult, NoLoadResult> {
     let job = allowed(order, here.bounds)?;
     match job.datagrams {
         None => {
@@ -200,10 +200,14 @@ fn conduct(
 }
 
 /// Waits for the connections of all streams.
-fn connect(session: &Session, mut job: NetJob, sender: Sender<Event>) -> Result<NetLoad, Stopped> {
+fn connect(
+    session: &Session,
+    mut job: NetJob,
+    sender: Sender<LoadEvent>,
+) -> Result<NetLoad, NoLoadResult> {
     needs::check_room(&job)?;
     let (ticket, come) = session.announce().map_err(|error| Error::Failed(error.to_string()))?;
-    session.voice.say(&PeerWord::Ticket(ticket)).map_err(|_| Stopped::Parent)?;
+    session.voice.say(&PeerWord::Ticket(ticket)).map_err(|_| NoLoadResult::Parent)?;
     let streams = streams(&come, job.streams)?;
     session.shut();
     job.cpus = place::cpus(&job, session.here.ip())?;
@@ -213,7 +217,7 @@ fn connect(session: &Session, mut job: NetJob, sender: Sender<Event>) -> Result<
         job.stop = Stop::After(job.at_most_ns);
     }
     let cells = if job.both { job.streams / 2 } else { job.streams };
-    let shared = Shared::new(cells, 0, true, sender).warming_up(job.warm_up_ns);
+    let shared = LoadControl::new(cells, 0, true, sender).warming_up(job.warm_up_ns);
     Ok(NetLoad::new(job, shared, sockets, None))
 }
 
@@ -221,8 +225,8 @@ fn connect(session: &Session, mut job: NetJob, sender: Sender<Event>) -> Result<
 fn half<E: HalfLoad>(
     here: &OrderContext<'_>,
     work: &Arc<E>,
-    talk: &mut Talk<'_>,
-) -> Result<HalfResult, Stopped> {
+    talk: &mut ParentTalk<'_>,
+) -> Result<HalfResult, NoLoadResult> {
     let OrderContext { session, bounds, ear } = here;
     let limit = Duration::from_nanos(work.job().at_most_ns).saturating_add(SLACK);
     session.voice.expect_within(limit);
@@ -300,7 +304,7 @@ fn streams(come: &Receiver<(usize, TcpStream)>, count: usize) -> Result<Vec<TcpS
 fn guard<E: HalfLoad>(work: &Arc<E>, bytes_max: u64) {
     let work = work.clone();
     std::thread::spawn(move || {
-        while work.shared().phase() != Phase::Stop {
+        while work.shared().phase() != LoadPhase::Stop {
             if work.moved_bytes() > bytes_max {
                 let what = format!(
                     "the {} that a trial may move at the other end are through; `brickyard \
@@ -359,8 +363,8 @@ impl OtherEnd for NoticesToLocalEnd {
 fn receive<E: HalfLoad>(
     work: &Arc<E>,
     voice: &Voice,
-    talk: &mut Talk<'_>,
-) -> Result<HalfResult, Stopped> {
+    talk: &mut ParentTalk<'_>,
+) -> Result<HalfResult, NoLoadResult> {
     let near: Arc<dyn OtherEnd> = Arc::new(NoticesToLocalEnd(voice.clone()));
     let (job, shared) = (work.job(), work.shared());
     let here = if job.both { LocalEnds::Turns { sends: false } } else { LocalEnds::Receivers };
@@ -376,13 +380,13 @@ fn send<E: HalfLoad>(
     work: &Arc<E>,
     limit: Duration,
     ear: &CallerState,
-    talk: &mut Talk<'_>,
-) -> Result<HalfResult, Stopped> {
+    talk: &mut ParentTalk<'_>,
+) -> Result<HalfResult, NoLoadResult> {
     let mut running = RunningStreams::senders(work, talk)?;
-    talk.say(&Message::Prepared(Prepared::default()))?;
+    talk.say(&WorkerMessage::Prepared(Prepared::default()))?;
     if !talk.wait_for_go() {
         running.quit();
-        return Err(Stopped::Parent);
+        return Err(NoLoadResult::Parent);
     }
     running.go()?;
     let until_ns = monotonic_ns().saturating_add(limit.as_nanos() as u64);
@@ -390,8 +394,8 @@ fn send<E: HalfLoad>(
     loop {
         let left = Duration::from_nanos(until_ns.saturating_sub(monotonic_ns()));
         match talk.events.recv_timeout(left.min(LOOK_FOR)) {
-            Ok(Event::Input(Some(line))) if Command::parse(&line).is_some() => break,
-            Ok(Event::Input(None)) | Err(RecvTimeoutError::Disconnected) => {
+            Ok(LoadEvent::Input(Some(line))) if WorkerCommand::parse(&line).is_some() => break,
+            Ok(LoadEvent::Input(None)) | Err(RecvTimeoutError::Disconnected) => {
                 fail("the end that receives has hung up");
                 talk.gone = true;
             }
@@ -401,14 +405,14 @@ fn send<E: HalfLoad>(
             Err(RecvTimeoutError::Timeout) if work.job().datagrams.is_some() && ear.is_silent() => {
                 fail("the end that receives has said nothing for 15 s, and may be gone");
             }
-            Ok(Event::Failed) => break,
+            Ok(LoadEvent::Failed) => break,
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
         }
     }
     work.shared().end();
     let (yields, samples) = running.finish()?;
     if talk.gone {
-        return Err(Stopped::Parent);
+        return Err(NoLoadResult::Parent);
     }
     Ok(HalfResult { yields, samples, ..HalfResult::default() })
 }

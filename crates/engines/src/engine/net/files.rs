@@ -23,7 +23,7 @@ use crate::engine::Error;
 use crate::engine::file::check::{BlockCheck, Check};
 use crate::engine::file::files::StreamFiles;
 use crate::engine::file::lane::forget;
-use crate::engine::load::control::Phase;
+use crate::engine::load::control::LoadPhase;
 use crate::engine::load::protocol::{Failure, LoadFailure};
 use experiment::knob::Access;
 use host::sys::clock::{monotonic_ns, sleep_until};
@@ -71,7 +71,7 @@ struct SenderRound<'a> {
 
 impl SenderRound<'_> {
     fn over(&self) -> bool {
-        self.work.shared.phase() == Phase::Stop
+        self.work.shared.phase() == LoadPhase::Stop
     }
 
     /// Bytes up to the end of the present block.

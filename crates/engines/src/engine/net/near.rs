@@ -15,9 +15,11 @@ use super::served::SentFiles;
 use super::work::{self, NetEndResult, NetLoad};
 use super::{again, both, outcome, place, wire};
 use crate::engine::Error;
-use crate::engine::load::control::{Event, Phase, Shared};
-use crate::engine::load::protocol::{Command, Failure, LoadResult, LoadSpec, Message, Prepared};
-use crate::engine::load::talk::{Stopped, Talk};
+use crate::engine::load::control::{LoadControl, LoadEvent, LoadPhase};
+use crate::engine::load::protocol::{
+    Failure, LoadResult, LoadSpec, Prepared, WorkerCommand, WorkerMessage,
+};
+use crate::engine::load::talk::{NoLoadResult, ParentTalk};
 use crate::engine::load::watch::stops;
 use crate::fleet::{Address, Alignment, Call, Host, Link, Offset, Purpose, Token, Voice};
 use base::value;
@@ -73,12 +75,12 @@ struct JoinedHalves {
 /// Carries it from the call to the result.
 ///
 /// # Errors
-/// See [`Stopped`].
+/// See [`NoLoadResult`].
 pub fn conduct(
     trial: TwoMachineTrial,
-    sender: Sender<Event>,
-    talk: &mut Talk<'_>,
-) -> Result<TwoMachineResult, Stopped> {
+    sender: Sender<LoadEvent>,
+    talk: &mut ParentTalk<'_>,
+) -> Result<TwoMachineResult, NoLoadResult> {
     let TwoMachineTrial { mut job, spec, engine, served, prepared } = trial;
     let mut far = RemoteEnd::call(&job, spec.campaign)?;
     let due = served.as_ref().map(SentFiles::due).transpose()?.unwrap_or_default();
@@ -88,7 +90,7 @@ pub fn conduct(
     let most = wire::most_to(&job, here);
     job.cpus = place::cpus(&job, here)?;
     let cells = if job.both { job.streams / 2 } else { job.streams };
-    let shared = Shared::new(cells, 0, true, sender).warming_up(job.warm_up_ns);
+    let shared = LoadControl::new(cells, 0, true, sender).warming_up(job.warm_up_ns);
     let sockets = wire::prepare(&job, sockets, |stream| !job.comes_in(stream))?;
     let work = Arc::new(NetLoad::new(job, shared, sockets, served));
     let looking = again::begin(&work)?.map(|(tells, looking)| {
@@ -106,13 +108,13 @@ pub fn conduct(
 /// stream yielded, and what was measured.
 ///
 /// # Errors
-/// See [`Stopped`].
+/// See [`NoLoadResult`].
 pub fn halves<E: HalfLoad>(
     mut far: RemoteEnd,
     work: &Arc<E>,
     prepared: Prepared,
-    talk: &mut Talk<'_>,
-) -> Result<(Vec<NetEndResult>, LoadResult), Stopped> {
+    talk: &mut ParentTalk<'_>,
+) -> Result<(Vec<NetEndResult>, LoadResult), NoLoadResult> {
     let mut heard = far.listen(work)?;
     let half = match work.job().reversed || work.job().both {
         false => send(work, &mut heard, prepared.clone(), talk),
@@ -207,7 +209,7 @@ impl RemoteEnd {
     /// Why it goes no further.
     pub fn refusal(&self, said: PeerMessage) -> Error {
         match said {
-            PeerMessage::Message(Message::Failed { kind, what }) => kind.error(what),
+            PeerMessage::Message(WorkerMessage::Failed { kind, what }) => kind.error(what),
             _ => lost(&self.address, "it did not answer to what was asked"),
         }
     }
@@ -255,13 +257,13 @@ impl RemoteEnd {
                     Ok(PeerMessage::Word(PeerWord::Stopping {})) => {
                         // Both receive, and it ends what this end has not: it has failed, and says
                         // why once its threads have ended, which wait for those of this end.
-                        if own.job().both && own.shared().phase() != Phase::Stop {
+                        if own.job().both && own.shared().phase() != LoadPhase::Stop {
                             own.shared().fail(Failure::Failed, work::CLOSED.to_owned());
                             own.shut();
                         }
                         false
                     }
-                    Ok(PeerMessage::Message(Message::Failed { kind, what })) => {
+                    Ok(PeerMessage::Message(WorkerMessage::Failed { kind, what })) => {
                         let what = format!("the other end, {address}: {what}");
                         own.shared().fail(*kind, what);
                         true
@@ -288,7 +290,7 @@ impl RemoteEnd {
         let broken = |why: &str| lost(&self.address, why);
         self.call.link.put(heard.reader.join().map_err(|_| broken("the talk has broken off"))?);
         let after = self.call.clock().map_err(|why| lost(&self.address, &why))?;
-        let _ = self.call.voice.word(Command::Bye.word());
+        let _ = self.call.voice.word(WorkerCommand::Bye.word());
         Ok(Alignment { before: self.before, after })
     }
 
@@ -338,11 +340,11 @@ impl RemoteLines {
 
     fn prepared(&self, work: &impl HalfLoad) -> Result<(), Error> {
         match self.next() {
-            Ok(PeerMessage::Message(Message::Prepared(_))) => {
+            Ok(PeerMessage::Message(WorkerMessage::Prepared(_))) => {
                 self.voice.expect_within(Duration::from_nanos(work.job().at_most_ns) + ANSWER_MAX);
                 Ok(())
             }
-            Ok(PeerMessage::Message(Message::Failed { kind, what })) => {
+            Ok(PeerMessage::Message(WorkerMessage::Failed { kind, what })) => {
                 Err(kind.error(format!("the other end, {}: {what}", self.address)))
             }
             other => Err(self.cause(work, other.err())),
@@ -359,7 +361,7 @@ impl RemoteLines {
             // It closes its connections once it has said why.
             loop {
                 match self.lines.recv_timeout(CAUSE_MAX) {
-                    Ok(Ok(PeerMessage::Message(Message::Failed { kind, what }))) => {
+                    Ok(Ok(PeerMessage::Message(WorkerMessage::Failed { kind, what }))) => {
                         return kind.error(format!("the other end, {}: {what}", self.address));
                     }
                     Ok(Ok(_)) => {}
@@ -384,7 +386,7 @@ impl RemoteLines {
                 Ok(PeerMessage::Word(PeerWord::Yielded(yielded))) => return Ok(*yielded),
                 // One that receives as well says how that goes.
                 Ok(
-                    PeerMessage::Message(Message::Running(_))
+                    PeerMessage::Message(WorkerMessage::Running(_))
                     | PeerMessage::Word(PeerWord::Stopping {}),
                 ) => {}
                 other => return Err(self.cause(work, other.err())),
@@ -398,19 +400,19 @@ fn send<E: HalfLoad>(
     work: &Arc<E>,
     heard: &mut RemoteLines,
     prepared: Prepared,
-    talk: &mut Talk<'_>,
-) -> Result<JoinedHalves, Stopped> {
+    talk: &mut ParentTalk<'_>,
+) -> Result<JoinedHalves, NoLoadResult> {
     let mut running = RunningStreams::senders(work, talk)?;
     if let Err(error) = heard.prepared(&**work) {
         running.quit();
         return Err(error.into());
     }
-    talk.say(&Message::Prepared(prepared))?;
+    talk.say(&WorkerMessage::Prepared(prepared))?;
     if !talk.wait_for_go() {
         running.quit();
-        return Err(Stopped::Parent);
+        return Err(NoLoadResult::Parent);
     }
-    if let Err(why) = heard.voice.word(Command::Go.word()) {
+    if let Err(why) = heard.voice.word(WorkerCommand::Go.word()) {
         let lost = lost(&heard.address, &why.to_string());
         let cause = heard.cause(&**work, Some(lost));
         running.quit();
@@ -433,8 +435,8 @@ fn send<E: HalfLoad>(
 fn follow(
     work: &impl HalfLoad,
     heard: &RemoteLines,
-    talk: &mut Talk<'_>,
-) -> Result<HalfResult, Stopped> {
+    talk: &mut ParentTalk<'_>,
+) -> Result<HalfResult, NoLoadResult> {
     let until_ns = monotonic_ns()
         .saturating_add(work.job().at_most_ns)
         .saturating_add(ANSWER_MAX.as_nanos() as u64);
@@ -447,7 +449,7 @@ fn follow(
             let _ = heard.voice.say(&PeerNotice::Sent(sent));
         }
         match heard.lines.recv_timeout(LOOK) {
-            Ok(Ok(PeerMessage::Message(running @ Message::Running(_)))) => {
+            Ok(Ok(PeerMessage::Message(running @ WorkerMessage::Running(_)))) => {
                 heard.voice.expect_within(SILENCE_MAX);
                 talk.say(&running)?;
             }
@@ -457,7 +459,7 @@ fn follow(
             }
             Ok(Ok(PeerMessage::Word(PeerWord::Yielded(yielded)))) => return Ok(*yielded),
             Err(RecvTimeoutError::Timeout) if monotonic_ns() < until_ns => {}
-            Ok(Ok(PeerMessage::Message(Message::Failed { kind, what }))) => {
+            Ok(Ok(PeerMessage::Message(WorkerMessage::Failed { kind, what }))) => {
                 return Err(kind.error(format!("the other end, {}: {what}", heard.address)).into());
             }
             Ok(Err(why)) => {
@@ -468,10 +470,10 @@ fn follow(
         }
         while let Ok(event) = talk.events.try_recv() {
             match event {
-                Event::Input(line) if stops(line.as_deref(), talk) => {
-                    let _ = heard.voice.word(Command::Stop.word());
+                LoadEvent::Input(line) if stops(line.as_deref(), talk) => {
+                    let _ = heard.voice.word(WorkerCommand::Stop.word());
                 }
-                Event::Failed => return Err(heard.cause(work, None).into()),
+                LoadEvent::Failed => return Err(heard.cause(work, None).into()),
                 _ => {}
             }
         }
@@ -484,11 +486,11 @@ struct NoticesToRemoteEnd(Voice);
 impl OtherEnd for NoticesToRemoteEnd {
     fn go(&self) {
         // One that is gone is noticed by the thread that reads what it says.
-        let _ = self.0.word(Command::Go.word());
+        let _ = self.0.word(WorkerCommand::Go.word());
     }
 
     fn stop(&self) {
-        let _ = self.0.word(Command::Stop.word());
+        let _ = self.0.word(WorkerCommand::Stop.word());
         self.0.expect_within(ANSWER_MAX);
     }
 
@@ -502,14 +504,14 @@ fn receive<E: HalfLoad>(
     work: &Arc<E>,
     heard: &mut RemoteLines,
     prepared: Prepared,
-    talk: &mut Talk<'_>,
-) -> Result<JoinedHalves, Stopped> {
+    talk: &mut ParentTalk<'_>,
+) -> Result<JoinedHalves, NoLoadResult> {
     heard.prepared(&**work)?;
     let far: Arc<dyn OtherEnd> = Arc::new(NoticesToRemoteEnd(heard.voice.clone()));
     let (job, shared) = (work.job(), work.shared());
     let here = if job.both { LocalEnds::Turns { sends: true } } else { LocalEnds::Receivers };
     let done = match course::run(work, (here, Some(far)), prepared, talk) {
-        Err(Stopped::Engine(error)) => return Err(heard.cause(&**work, Some(error)).into()),
+        Err(NoLoadResult::Engine(error)) => return Err(heard.cause(&**work, Some(error)).into()),
         done => done?,
     };
     let (watched, yields, samples) = done;

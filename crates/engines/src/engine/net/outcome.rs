@@ -2,9 +2,9 @@
 
 use super::job::NetJob;
 use super::work::NetEndResult;
-use crate::engine::load::control::Shared;
+use crate::engine::load::control::LoadControl;
 use crate::engine::load::protocol::LoadResult;
-use crate::engine::load::watch::Watched;
+use crate::engine::load::watch::WatchedTrial;
 use base::value::Stop;
 use experiment::measurement::{Amount, Note, Stream};
 use facts::counters::series::Series;
@@ -22,8 +22,8 @@ pub fn of_receivers(
 /// Puts together what both ends and the controller saw.
 pub fn gather(
     job: &NetJob,
-    shared: &Shared,
-    watched: Watched,
+    shared: &LoadControl,
+    watched: WatchedTrial,
     yields: &[NetEndResult],
     mut counters: Series,
     mut notes: Vec<Note>,
@@ -64,7 +64,7 @@ pub fn gather(
 }
 
 /// What whoever reads the figures must know.
-fn said(job: &NetJob, watched: &Watched, common: bool) -> Vec<Note> {
+fn said(job: &NetJob, watched: &WatchedTrial, common: bool) -> Vec<Note> {
     let mut notes = Vec::new();
     if !common && !watched.stopped_early {
         let text = "There was no time in which bytes arrived in all streams. A longer time gives a \

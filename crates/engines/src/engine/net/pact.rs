@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::due::{DueFiles, WrongBlock};
 use super::work::NetEndResult;
-use crate::engine::load::protocol::{LoadResult, LoadSpec, Message};
+use crate::engine::load::protocol::{LoadResult, LoadSpec, WorkerMessage};
 use crate::fleet::Alignment;
 use experiment::measurement::{Note, datagrams, network};
 use facts::counters::series::Series;
@@ -65,7 +65,7 @@ pub enum PeerMessage {
     /// One of the above.
     Word(PeerWord),
     /// As of a worker.
-    Message(Message),
+    Message(WorkerMessage),
 }
 
 /// Half a trial. Times are of the clock of the end that yields.

@@ -18,7 +18,7 @@ use super::job::SendPath;
 use super::work::{EndCounters, NetLoad, add, broken, silent};
 use crate::engine::file::backend::Buffers;
 use crate::engine::file::backend::ring::{Fixed, RingSetup, setup};
-use crate::engine::load::control::Phase;
+use crate::engine::load::control::LoadPhase;
 use crate::engine::load::protocol::{Failure, LoadFailure};
 use host::sys::arena::Arena;
 use host::sys::clock::monotonic_ns;
@@ -151,7 +151,7 @@ struct SendChain<'a> {
 impl SendChain<'_> {
     fn run(&mut self, work: &NetLoad) -> Result<u64, LoadFailure> {
         let mut bytes = 0;
-        while work.shared.phase() != Phase::Stop {
+        while work.shared.phase() != LoadPhase::Stop {
             self.push()?;
             let mut sends = self.sends();
             while sends > 0 {

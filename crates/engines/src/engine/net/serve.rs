@@ -15,9 +15,9 @@ use super::work::{EndCounters, NetEndResult, NetLoad, lock};
 use super::{asked, near, udp};
 use crate::engine::Error;
 use crate::engine::clients::settings;
-use crate::engine::load::control::{Event, Shared};
-use crate::engine::load::protocol::{LoadResult, LoadSpec, Message, Prepared};
-use crate::engine::load::talk::{Conducted, Talk};
+use crate::engine::load::control::{LoadControl, LoadEvent};
+use crate::engine::load::protocol::{LoadResult, LoadSpec, Prepared, WorkerMessage};
+use crate::engine::load::talk::{ConductResult, ParentTalk};
 use base::value;
 use experiment::knob;
 use experiment::measurement::Note;
@@ -25,8 +25,8 @@ use experiment::measurement::Note;
 /// The whole trial, from its first line to its result.
 ///
 /// # Errors
-/// See [`crate::engine::load::talk::Stopped`].
-pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conducted {
+/// See [`crate::engine::load::talk::NoLoadResult`].
+pub fn conduct(line: &str, sender: Sender<LoadEvent>, talk: &mut ParentTalk<'_>) -> ConductResult {
     let spec: LoadSpec = serde_json::from_str(line)
         .map_err(|why| Error::Failed(format!("cannot read what this worker is to do: {why}")))?;
     if spec.settings.get(knob::DATAGRAM_SIZE.name).is_some() {
@@ -50,7 +50,7 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
     }
     let Wire { made: connections, notes, most, cpus } = wire::over(&job, wire::connections)?;
     job.cpus = cpus;
-    let shared = Shared::new(job.streams, 0, true, sender).warming_up(job.warm_up_ns);
+    let shared = LoadControl::new(job.streams, 0, true, sender).warming_up(job.warm_up_ns);
     let sockets = connections.into_iter().map(|both| (both.sender, both.receiver)).unzip();
     let work = Arc::new(NetLoad::new(job, shared, sockets, served));
     let (watched, yields, series) =
@@ -66,7 +66,7 @@ fn finished(
     yields: &[NetEndResult],
     mut gathered: LoadResult,
     prepared: &Prepared,
-) -> Conducted {
+) -> ConductResult {
     all_arrived(yields)?;
     gathered.notes.extend(copies(work));
     let sent = yields.iter().step_by(2).map(|sender| sender.bytes);
@@ -78,7 +78,7 @@ fn finished(
         reread_bytes: served.and_then(|served| served.reread_bytes(sent)),
         ..gathered
     };
-    Ok(Message::Result(Box::new(result)))
+    Ok(WorkerMessage::Result(Box::new(result)))
 }
 
 /// Holds what was sent against what arrived.

@@ -8,8 +8,8 @@ use crate::engine::Error;
 use crate::engine::file::check::CheckContext;
 use crate::engine::file::files::{self, StreamFiles};
 use crate::engine::file::{self, written};
-use crate::engine::load::control::Shared;
-use crate::engine::load::protocol::{LoadSpec, Prepared, Written};
+use crate::engine::load::control::LoadControl;
+use crate::engine::load::protocol::{FileIdentity, LoadSpec, Prepared};
 use experiment::measurement::Integrity;
 
 /// Of a count that cannot be told.
@@ -27,7 +27,7 @@ pub struct SentFiles {
     pub streams: Vec<StreamFiles>,
     /// What addresses of buffers must be a multiple of.
     pub memory_align: u64,
-    pub(super) written: Vec<Vec<Written>>,
+    pub(super) written: Vec<Vec<FileIdentity>>,
     pub(super) kept: Arc<AtomicUsize>,
     /// Bytes of each stream's files that stayed in memory although they were dropped, of all rounds
     /// together, or [`UNKNOWN`].
@@ -64,7 +64,7 @@ impl SentFiles {
     }
 
     /// What the receivers hold blocks against.
-    pub fn ground<'a>(&'a self, shared: &'a Shared) -> CheckContext<'a> {
+    pub fn ground<'a>(&'a self, shared: &'a LoadControl) -> CheckContext<'a> {
         CheckContext {
             shared,
             files: &self.streams,
@@ -81,7 +81,7 @@ impl SentFiles {
     /// # Errors
     /// `Unsupported` when that is more than can be told.
     pub fn due(&self) -> Result<Vec<DueFiles>, Error> {
-        let of = |(files, written): (&StreamFiles, &Vec<Written>)| {
+        let of = |(files, written): (&StreamFiles, &Vec<FileIdentity>)| {
             DueFiles::from_written(files.blocks_per_file, written)
         };
         let all = self.streams.iter().zip(&self.written);

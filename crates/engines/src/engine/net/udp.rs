@@ -26,10 +26,10 @@ use super::job::{Datagrams, HEADER_BYTES, NetJob};
 use super::wire::{self, NetworkEnd, Wire};
 use super::work::{self, EndCounters, NetEndResult, ReceiverTally, broken, carry};
 use crate::engine::Error;
-use crate::engine::load::control::{Event, Phase, Shared};
-use crate::engine::load::protocol::{Failure, LoadFailure, Message, Prepared};
+use crate::engine::load::control::{LoadControl, LoadEvent, LoadPhase};
+use crate::engine::load::protocol::{Failure, LoadFailure, Prepared, WorkerMessage};
 use crate::engine::load::room;
-use crate::engine::load::talk::{Conducted, Talk};
+use crate::engine::load::talk::{ConductResult, ParentTalk};
 use base::value;
 use experiment::measurement::{Note, datagrams};
 use facts::counters::series::ColumnKind;
@@ -84,7 +84,7 @@ struct UdpReceiverCounters {
 pub struct UdpLoad {
     job: NetJob,
     datagrams: Datagrams,
-    shared: Shared,
+    shared: LoadControl,
     /// One a stream; none where the senders are on another machine.
     outgoing: Vec<UdpSocket>,
     /// One a stream; none where the receivers are on another machine.
@@ -99,8 +99,12 @@ pub struct UdpLoad {
 /// The whole trial, from its settings to its result.
 ///
 /// # Errors
-/// See [`crate::engine::load::talk::Stopped`].
-pub fn conduct(mut job: NetJob, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conducted {
+/// See [`crate::engine::load::talk::NoLoadResult`].
+pub fn conduct(
+    mut job: NetJob,
+    sender: Sender<LoadEvent>,
+    talk: &mut ParentTalk<'_>,
+) -> ConductResult {
     let datagrams = job.datagrams.unwrap_or_default();
     check_room(&job)?;
     let Wire { made: pairs, notes, cpus, .. } = wire::over(&job, move |job, ours, peer| {
@@ -108,7 +112,7 @@ pub fn conduct(mut job: NetJob, sender: Sender<Event>, talk: &mut Talk<'_>) -> C
         (0..job.streams).map(|index| pair(job, datagrams, ends(index), job.link(index))).collect()
     })?;
     job.cpus = cpus;
-    let shared = Shared::new(job.streams, 0, true, sender).warming_up(job.warm_up_ns);
+    let shared = LoadControl::new(job.streams, 0, true, sender).warming_up(job.warm_up_ns);
     let drawn = job.seed.to_string();
     let first = (0..job.streams).map(|stream| meet::first_number(&drawn, stream)).collect();
     let work = Arc::new(UdpLoad::new(job, shared, pairs.into_iter().unzip(), first));
@@ -122,7 +126,7 @@ pub fn conduct(mut job: NetJob, sender: Sender<Event>, talk: &mut Talk<'_>) -> C
         yields.iter().step_by(2),
     ));
     result.notes.extend(work.notes());
-    Ok(Message::Result(Box::new(result)))
+    Ok(WorkerMessage::Result(Box::new(result)))
 }
 
 fn check_room(job: &NetJob) -> Result<(), Error> {
@@ -195,7 +199,7 @@ impl StreamEnds for UdpLoad {
         &self.job
     }
 
-    fn shared(&self) -> &Shared {
+    fn shared(&self) -> &LoadControl {
         &self.shared
     }
 
@@ -207,7 +211,7 @@ impl StreamEnds for UdpLoad {
 
     fn receive(&self, index: usize) -> Result<NetEndResult, LoadFailure> {
         let got = carry(&self.shared, &self.receivers[index], |wait| self.receive_all(index, wait));
-        self.shared.tell(Event::Drained);
+        self.shared.tell(LoadEvent::Drained);
         got
     }
 
@@ -303,7 +307,7 @@ impl UdpLoad {
     /// With these sockets out and in.
     fn new(
         job: NetJob,
-        shared: Shared,
+        shared: LoadControl,
         (outgoing, incoming): (Vec<UdpSocket>, Vec<UdpSocket>),
         first: Vec<u64>,
     ) -> UdpLoad {
@@ -353,7 +357,7 @@ impl UdpLoad {
         let mut pace = self.job.pacing.map(|rate| Pace::new(rate, monotonic_ns()));
         let (mut number, mut bytes) = (0, 0);
         let first = self.first[index];
-        while self.shared.phase() != Phase::Stop {
+        while self.shared.phase() != LoadPhase::Stop {
             if let Some(pace) = &pace {
                 let now_ns = monotonic_ns();
                 if pace.due_ns() > now_ns {
@@ -445,7 +449,7 @@ impl UdpLoad {
                 }
                 Err(why) => return Err(broken("receive a datagram")(why)),
             }
-            if self.shared.phase() == Phase::Stop
+            if self.shared.phase() == LoadPhase::Stop
                 && self.is_through(got, account.received, came > 0, &mut waiting)?
             {
                 let none = account.received == 0 && got.sent.load(Relaxed) > 0;
@@ -492,7 +496,7 @@ impl UdpLoad {
         });
         let since_ns = self.shared.released_ns.load(Relaxed);
         self.outgoing.is_empty()
-            && self.shared.phase() != Phase::Stop
+            && self.shared.phase() != LoadPhase::Stop
             && monotonic_ns().saturating_sub(since_ns) > FIRST_MAX_NS.max(few)
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::job::NetJob;
 use super::socket::{self, TcpInfo};
 use super::work::{EndCounters, NetLoad};
-use crate::engine::load::control::Shared;
+use crate::engine::load::control::LoadControl;
 use experiment::measurement::network;
 use facts::counters::series::ColumnKind;
 
@@ -19,7 +19,7 @@ impl NetJob {
 
     /// Their values: what arrived at the peer, and here. Of two machines each has cells for what it
     /// gets alone, and that is in both columns: `pact` knows which of them is meant.
-    pub fn row_of_both(&self, shared: &Shared) -> impl Iterator<Item = u64> {
+    pub fn row_of_both(&self, shared: &LoadControl) -> impl Iterator<Item = u64> {
         let whole = shared.cells.len() == self.streams;
         let arrived = |here: bool| {
             let cells = shared.cells.iter().enumerate();

@@ -12,7 +12,7 @@ use super::due::ExpectedFiles;
 use super::job::{NetJob, NetworkPathChoice};
 use super::served::SentFiles;
 use crate::engine::file::files::push_once;
-use crate::engine::load::control::{Cell as Done, Event, Gate, Shared};
+use crate::engine::load::control::{Gate, LoadControl, LoadEvent, StreamCounters};
 use crate::engine::load::protocol::{Failure, LoadFailure};
 use experiment::measurement::Note;
 use host::sys::clock::{ThreadClock, monotonic_ns, thread_cpu_ns};
@@ -53,7 +53,7 @@ pub struct NetLoad {
     /// What is to be done.
     pub job: NetJob,
     /// Phase, gate, and what the receivers got.
-    pub shared: Shared,
+    pub shared: LoadControl,
     /// Where bytes go in, one a stream whose sender is on this machine: of two machines none or
     /// all, or of streams both ways every second one.
     outgoing: Vec<TcpStream>,
@@ -86,7 +86,7 @@ impl NetLoad {
     /// With these sockets out and in.
     pub fn new(
         job: NetJob,
-        shared: Shared,
+        shared: LoadControl,
         sockets: (Vec<TcpStream>, Vec<TcpStream>),
         served: Option<SentFiles>,
     ) -> NetLoad {
@@ -169,7 +169,7 @@ pub fn broken(what: &str) -> impl Fn(io::Error) -> LoadFailure + '_ {
 /// # Errors
 /// With what failed.
 pub fn carry(
-    shared: &Shared,
+    shared: &LoadControl,
     count: &EndCounters,
     run: impl FnOnce(&dyn Fn() -> bool) -> Result<u64, LoadFailure>,
 ) -> Result<NetEndResult, LoadFailure> {
@@ -178,7 +178,7 @@ pub fn carry(
     }
     let started = Cell::new((0, 0));
     let wait = || {
-        shared.tell(Event::Ready);
+        shared.tell(LoadEvent::Ready);
         let go = shared.wait_for(Gate::Run) == Gate::Run;
         started.set((monotonic_ns(), thread_cpu_ns()));
         go
@@ -219,8 +219,8 @@ pub fn add(counter: &AtomicU64, more: u64) {
 
 /// What a receiver tells of what arrives.
 pub struct ReceiverTally<'a> {
-    shared: &'a Shared,
-    cell: &'a Done,
+    shared: &'a LoadControl,
+    cell: &'a StreamCounters,
     message_bytes: u64,
     warm_up_ns: u64,
     started: bool,
@@ -229,7 +229,7 @@ pub struct ReceiverTally<'a> {
 impl ReceiverTally<'_> {
     /// Of receiver `index`, which counts as started once it is warm and has got something.
     pub fn new(
-        shared: &Shared,
+        shared: &LoadControl,
         warm_up_ns: u64,
         index: usize,
         message_bytes: u64,

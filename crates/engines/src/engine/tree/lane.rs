@@ -13,8 +13,8 @@ use rustix::io::Errno;
 use super::act::Act;
 use super::entry::Entry;
 use super::job::Job;
-use crate::engine::load::control::{Cell, Phase, Shared};
-use crate::engine::load::tally::Tally;
+use crate::engine::load::control::{LoadControl, LoadPhase, StreamCounters};
+use crate::engine::load::tally::LatencyTally;
 use experiment::measurement::latency_histogram;
 use host::sys::clock::monotonic_ns;
 
@@ -47,24 +47,24 @@ pub struct Fault {
 /// One stream.
 pub struct Lane<'a> {
     job: &'a Job,
-    shared: &'a Shared,
-    cell: &'a Cell,
+    shared: &'a LoadControl,
+    cell: &'a StreamCounters,
     entries: &'a [Entry],
     directories: &'a [OwnedFd],
-    tally: Tally<'a>,
+    tally: LatencyTally<'a>,
 }
 
 impl<'a> Lane<'a> {
     /// A lane that is ready to run.
     pub fn new(
         job: &'a Job,
-        shared: &'a Shared,
+        shared: &'a LoadControl,
         stream: usize,
         entries: &'a [Entry],
         directories: &'a [OwnedFd],
     ) -> Lane<'a> {
         let classes = &shared.classes[stream];
-        let tally = Tally::over(Some(latency_histogram())).by_class(classes);
+        let tally = LatencyTally::over(Some(latency_histogram())).by_class(classes);
         Lane { job, shared, cell: &shared.cells[stream], entries, directories, tally }
     }
 
@@ -106,7 +106,7 @@ impl<'a> Lane<'a> {
     ) -> Result<bool, Fault> {
         let mut phase = self.shared.phase();
         for entry in self.entries {
-            if phase == Phase::Stop {
+            if phase == LoadPhase::Stop {
                 return Ok(true);
             }
             let directory = &self.directories[entry.directory as usize];
@@ -117,7 +117,7 @@ impl<'a> Lane<'a> {
             if LATENCY {
                 let now_ns = monotonic_ns();
                 // The window does not count what outlasts it: its time is not of the window either.
-                if begun_in == Phase::Window && phase == Phase::Window {
+                if begun_in == LoadPhase::Window && phase == LoadPhase::Window {
                     self.tally.record(now_ns - *last_ns);
                 }
                 *last_ns = now_ns;
@@ -148,7 +148,7 @@ mod tests {
     use experiment::knob::testing::settings;
 
     /// An operation on names of which the fifth outlasts the trial.
-    struct Stalls<'a>(&'a Shared, u32);
+    struct Stalls<'a>(&'a LoadControl, u32);
 
     impl Act for Stalls<'_> {
         fn act(&mut self, _: &OwnedFd, _: &Entry, _: u64) -> Result<(), Errno> {
@@ -168,7 +168,7 @@ mod tests {
         let knobs = [("cold", "false"), ("stop", "1s"), ("file-size", "0"), ("files", "10")];
         let job = Job::of(&settings("tree", &knobs), 1, 2).unwrap();
         let (events, _told) = std::sync::mpsc::channel();
-        let shared = Shared::new(1, 0, true, events);
+        let shared = LoadControl::new(1, 0, true, events);
         let folder = tempfile::tempdir().unwrap();
         let directories = [OwnedFd::from(std::fs::File::open(folder.path()).unwrap())];
         let entries = entries(&job, 0);

@@ -4,7 +4,7 @@ use super::trial::{Trial, Yield};
 use crate::engine::Error;
 use crate::engine::load::control::of_metadata;
 use crate::engine::load::protocol::{LoadResult, write_histogram};
-use crate::engine::load::watch::Watched;
+use crate::engine::load::watch::WatchedTrial;
 use base::value::{self, Stop};
 use experiment::measurement::{Durable, Note, Operation, Stream};
 
@@ -17,7 +17,7 @@ const WINDOW_SHARE_MIN: f64 = 0.5;
 /// When latencies cannot be written.
 pub fn gather(
     trial: &Trial,
-    watched: Watched,
+    watched: WatchedTrial,
     yields: &[Yield],
     durable_ns: Option<u64>,
 ) -> Result<LoadResult, Error> {
@@ -44,7 +44,7 @@ pub fn gather(
     })
 }
 
-fn streams(trial: &Trial, watched: &Watched, yields: &[Yield]) -> Vec<Stream> {
+fn streams(trial: &Trial, watched: &WatchedTrial, yields: &[Yield]) -> Vec<Stream> {
     let job = &trial.job;
     let since = |at_ns: u64| at_ns.saturating_sub(watched.started_monotonic_ns);
     let amount = |ops: u64| of_metadata(ops, job.work.writes_bytes(job.file_bytes));
@@ -80,7 +80,7 @@ fn latency(trial: &Trial, yields: &[Yield]) -> Result<Vec<(Operation, String)>, 
     Ok(vec![(trial.job.work.operation(), write_histogram(&merged)?)])
 }
 
-fn notes(trial: &Trial, watched: &Watched, yields: &[Yield]) -> Vec<Note> {
+fn notes(trial: &Trial, watched: &WatchedTrial, yields: &[Yield]) -> Vec<Note> {
     let job = &trial.job;
     let mut notes = Vec::new();
     let unfinished = yields.iter().any(|yielded| yielded.done.pass_end_ns.is_none());

@@ -15,11 +15,11 @@ use super::place::{self, Place};
 use super::trial::{Trial, Yield};
 use super::{outcome, verify};
 use crate::engine::Error;
-use crate::engine::load::control::{Event, Gate, Shared};
+use crate::engine::load::control::{Gate, LoadControl, LoadEvent};
 use crate::engine::load::cpus::pin;
-use crate::engine::load::protocol::{Failure, LoadSpec, Message, Prepared};
-use crate::engine::load::talk::{self, Conducted, Stopped, Talk};
-use crate::engine::load::watch::{self, Rules};
+use crate::engine::load::protocol::{Failure, LoadSpec, Prepared, WorkerMessage};
+use crate::engine::load::talk::{self, ConductResult, NoLoadResult, ParentTalk};
+use crate::engine::load::watch::{self, StopRules};
 use crate::engine::load::{room, settle};
 use experiment::knob::Settings;
 use experiment::measurement::steady::READ_ROUND_NS;
@@ -30,12 +30,12 @@ use host::sys::clock::{monotonic_ns, thread_cpu_ns};
 ///
 /// # Errors
 /// As [`talk::serve`].
-pub fn worker() -> talk::Told {
+pub fn worker() -> talk::NotifyResult {
     talk::worker(conduct)
 }
 
 /// The whole trial, from the first line to its result.
-pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conducted {
+pub fn conduct(line: &str, sender: Sender<LoadEvent>, talk: &mut ParentTalk<'_>) -> ConductResult {
     let spec: LoadSpec = serde_json::from_str(line)
         .map_err(|why| Error::Failed(format!("cannot read what this worker is to do: {why}")))?;
     let job = job(&spec)?;
@@ -45,7 +45,7 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
     make_shared(&job, &places)?;
     let cpus = job.pinning.cpus()?;
     let streams = places.len();
-    let shared = Shared::new(streams, 0, job.goes_on(), sender)
+    let shared = LoadControl::new(streams, 0, job.goes_on(), sender)
         .writing(job.work.writes_bytes(job.file_bytes));
     let latency = !spec.bench.no_latency;
     let trial = Arc::new(Trial { job, places, shared, cpus, latency });
@@ -53,10 +53,10 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
     let threads = talk::start(shared, streams, move |index| run(&own, index))?;
     talk::wait_until_ready(shared, streams, talk)?;
     settle(job, &folders)?;
-    talk.say(&Message::Prepared(Prepared::default()))?;
+    talk.say(&WorkerMessage::Prepared(Prepared::default()))?;
     if !talk.wait_for_go() {
         shared.open_gate(Gate::Quit);
-        return Err(Stopped::Parent);
+        return Err(NoLoadResult::Parent);
     }
     let watched = watch::load(shared, rules(job), talk)?;
     shared.open_gate(Gate::Quit);
@@ -69,7 +69,7 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
         .ok_or_else(|| Error::Failed("a stream's thread ended without a result".to_owned()))?;
     let durable_ns = match job.flushes && !watched.stopped_early {
         true => {
-            talk.say(&Message::Flushing {})?;
+            talk.say(&WorkerMessage::Flushing {})?;
             settle::sync(&folders)?;
             Some(monotonic_ns())
         }
@@ -78,7 +78,7 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
     let done: Vec<Done> = yields.iter().map(|yielded| yielded.done).collect();
     verify::check(job, &trial.places, &done)?;
     let result = outcome::gather(&trial, watched, &yields, durable_ns)?;
-    Ok(Message::Result(Box::new(result)))
+    Ok(WorkerMessage::Result(Box::new(result)))
 }
 
 fn job(spec: &LoadSpec) -> Result<Job, Error> {
@@ -143,8 +143,8 @@ fn settle(job: &Job, folders: &[PathBuf]) -> Result<(), Error> {
     Ok(())
 }
 
-fn rules(job: &Job) -> Rules {
-    Rules {
+fn rules(job: &Job) -> StopRules {
+    StopRules {
         stop: job.stop,
         at_least_ns: job.at_least_ns,
         at_most_ns: job.at_most_ns,
@@ -266,7 +266,7 @@ impl Stream<'_> {
     fn timed<A: Act, const LATENCY: bool>(self, mut act: A) -> Result<Yield, Error> {
         let (job, shared) = (&self.trial.job, &self.trial.shared);
         let mut lane = Lane::new(job, shared, self.index, &self.entries, &self.directories);
-        shared.tell(Event::Ready);
+        shared.tell(LoadEvent::Ready);
         if shared.wait_for(Gate::Run) == Gate::Quit {
             return Ok(Yield::default());
         }
@@ -275,7 +275,7 @@ impl Stream<'_> {
         let cpu_ns = thread_cpu_ns().saturating_sub(cpu_ns);
         let done = done.map_err(|fault| self.failed(job.work.name(), &fault))?;
         let latency = lane.latency();
-        shared.tell(Event::Drained);
+        shared.tell(LoadEvent::Drained);
         Ok(Yield { done, cpu_ns, latency })
     }
 

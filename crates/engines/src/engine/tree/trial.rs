@@ -5,7 +5,7 @@ use hdrhistogram::Histogram;
 use super::job::Job;
 use super::lane::Done;
 use super::place::Place;
-use crate::engine::load::control::Shared;
+use crate::engine::load::control::LoadControl;
 
 /// What all streams of a trial are given.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub struct Trial {
     /// Where each stream works.
     pub places: Vec<Place>,
     /// Phase, counters, gate.
-    pub shared: Shared,
+    pub shared: LoadControl,
     /// Processors, in turn; empty when nothing is pinned.
     pub cpus: Vec<usize>,
     /// Latency is recorded.

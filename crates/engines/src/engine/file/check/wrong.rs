@@ -2,9 +2,9 @@
 //! itself, so that one bad sector is one fault and its neighbours are checked all the same.
 
 use super::{BlockCheck, UNSTEADY};
-use crate::engine::load::again::Place;
-use crate::engine::load::control::Phase;
-use crate::engine::load::suspect::Suspect;
+use crate::engine::load::again::ReadLocation;
+use crate::engine::load::control::LoadPhase;
+use crate::engine::load::suspect::SuspectBlock;
 use base::pattern::block::Identity;
 use host::sys::clock::monotonic_ns;
 
@@ -94,7 +94,7 @@ impl BlockCheck<'_> {
 
     /// Whether the stream was told to stop some time ago. What came just before is looked at still.
     fn must_hurry(&mut self) -> bool {
-        if self.ground.shared.phase() != Phase::Stop {
+        if self.ground.shared.phase() != LoadPhase::Stop {
             return false;
         }
         let now = monotonic_ns();
@@ -123,11 +123,11 @@ impl BlockCheck<'_> {
             return false;
         }
         if self.ledger.has_room() {
-            let look = |it: &Suspect<'_>| it.look(found);
+            let look = |it: &SuspectBlock<'_>| it.look(found);
             let fault = self.suspect(file, expected, block_bytes, request, look);
             self.ledger.add(fault, block_bytes as u64);
         } else {
-            let judge = |it: &Suspect<'_>| it.judge(found, None);
+            let judge = |it: &SuspectBlock<'_>| it.judge(found, None);
             let judgement = self.suspect(file, expected, block_bytes, request, judge);
             self.ledger.count_wrong(judgement.kind.name());
         }
@@ -155,12 +155,20 @@ impl BlockCheck<'_> {
         self.ledger.add(fault, lost as u64);
     }
 
-    fn place(&self, file: u32, at: u64, bytes: usize, request: (u64, usize)) -> Place<'_> {
+    fn place(&self, file: u32, at: u64, bytes: usize, request: (u64, usize)) -> ReadLocation<'_> {
         let files = &self.ground.files[self.index];
         let (request_at, request_bytes) = request;
         let file = file as usize;
         let (path, direct) = (&files.paths[file], self.ground.direct);
-        Place { file: &files.files[file], path, direct, request_at, request_bytes, at, bytes }
+        ReadLocation {
+            file: &files.files[file],
+            path,
+            direct,
+            request_at,
+            request_bytes,
+            at,
+            bytes,
+        }
     }
 
     /// Has something done with the block, or blocks, that should begin with `expected`.
@@ -170,11 +178,11 @@ impl BlockCheck<'_> {
         expected: Identity,
         length: usize,
         request: (u64, usize),
-        what: impl FnOnce(&Suspect<'_>) -> T,
+        what: impl FnOnce(&SuspectBlock<'_>) -> T,
     ) -> T {
         let place = self.place(file, expected.offset, length, request);
         let name = place.path.display().to_string();
-        what(&Suspect {
+        what(&SuspectBlock {
             format: self.format,
             place,
             expected,
@@ -197,13 +205,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::engine::Written;
+    use crate::engine::FileIdentity;
     use crate::engine::file::check::Check;
     use crate::engine::file::files::StreamFiles;
     use crate::engine::file::job::FileJob;
     use crate::engine::file::protocol::LoadSpec;
     use crate::engine::file::stream::FileTrial;
-    use crate::engine::load::control::Shared;
+    use crate::engine::load::control::LoadControl;
     use base::pattern::block::Format;
     use experiment::measurement::integrity::{FAULTS_MAX, Lasting};
 
@@ -234,9 +242,9 @@ mod tests {
                 is_device: false,
             }],
             memory_align: 512,
-            shared: Shared::new(1, REQUEST as u64, true, channel().0),
+            shared: LoadControl::new(1, REQUEST as u64, true, channel().0),
             cpus: Vec::new(),
-            written: vec![vec![Written { file: FIRST.file, generation: FIRST.generation }]],
+            written: vec![vec![FileIdentity { file: FIRST.file, generation: FIRST.generation }]],
             faults_kept: Default::default(),
             second: OnceLock::new(),
         }

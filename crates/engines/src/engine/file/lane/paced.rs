@@ -4,7 +4,7 @@
 //! stalls cannot hide the operations that waited (Tene's "coordinated omission").
 
 use super::{
-    AddressGenerator, Backend, Check, FileLane, FileLaneResult, IoFault, Phase, monotonic_ns,
+    AddressGenerator, Backend, Check, FileLane, FileLaneResult, IoFault, LoadPhase, monotonic_ns,
 };
 
 /// How often a stream that waits for its next operation looks whether it should stop, ns.
@@ -39,7 +39,7 @@ impl<B: Backend, G: AddressGenerator, C: Check> FileLane<'_, B, G, C> {
                 next_ns = self.next_ns(done.started_ns);
             }
             // A stop may have come while a round was made durable.
-            let over = !self.may_issue() || self.shared.phase() == Phase::Stop;
+            let over = !self.may_issue() || self.shared.phase() == LoadPhase::Stop;
             if over && self.in_flight == 0 {
                 break;
             }
@@ -49,7 +49,7 @@ impl<B: Backend, G: AddressGenerator, C: Check> FileLane<'_, B, G, C> {
             let phase;
             (now, phase) = self.step::<READS, WRITES, true>(1, Some(until_ns))?;
             self.tell::<READS, WRITES>(now, &mut done);
-            if phase == Phase::Stop {
+            if phase == LoadPhase::Stop {
                 break;
             }
         }

@@ -8,7 +8,7 @@
 //! count.
 
 use super::{
-    AddressGenerator, Backend, Check, FileLane, IoFault, IoKind, Phase, Relaxed, StreamFiles,
+    AddressGenerator, Backend, Check, FileLane, IoFault, IoKind, LoadPhase, Relaxed, StreamFiles,
     monotonic_ns,
 };
 use host::sys::clock;
@@ -47,7 +47,7 @@ impl<B: Backend, G: AddressGenerator, C: Check> FileLane<'_, B, G, C> {
     /// that comes while a round is made durable finds nothing in flight, and yet that writing out
     /// was part of the load, and its time the load's.
     pub(super) fn idle_since(&self, now: u64) -> u64 {
-        match self.in_flight == 0 && self.shared.phase() == Phase::Stop {
+        match self.in_flight == 0 && self.shared.phase() == LoadPhase::Stop {
             true => monotonic_ns(),
             false => now,
         }
@@ -64,7 +64,7 @@ impl<B: Backend, G: AddressGenerator, C: Check> FileLane<'_, B, G, C> {
             return Ok(false);
         }
         let at_wrap = self.terms.at_wrap;
-        if at_wrap.anything() && self.shared.phase() == Phase::Stop {
+        if at_wrap.anything() && self.shared.phase() == LoadPhase::Stop {
             return Ok(false);
         }
         if at_wrap.anything() && !self.end_round()? {
@@ -93,7 +93,7 @@ impl<B: Backend, G: AddressGenerator, C: Check> FileLane<'_, B, G, C> {
             self.rounds_over = true;
             self.shared.pass_over();
         }
-        if self.shared.phase() == Phase::Stop {
+        if self.shared.phase() == LoadPhase::Stop {
             // Nothing is written over any more: this flush was the last one's share.
             return Ok(false);
         }
@@ -104,7 +104,7 @@ impl<B: Backend, G: AddressGenerator, C: Check> FileLane<'_, B, G, C> {
         if pauses {
             self.cell.resume(monotonic_ns() - self.shared.released_ns.load(Relaxed));
         }
-        again.map(|()| self.shared.phase() != Phase::Stop)
+        again.map(|()| self.shared.phase() != LoadPhase::Stop)
     }
 
     /// What lies between two rounds.
@@ -144,7 +144,7 @@ impl<B: Backend, G: AddressGenerator, C: Check> FileLane<'_, B, G, C> {
         let flushed = self.flush_files();
         self.shared.flushing(false);
         flushed?;
-        if self.shared.phase() != Phase::Stop {
+        if self.shared.phase() != LoadPhase::Stop {
             self.wraps.flushes += 1;
             self.wraps.flush_ns += monotonic_ns() - began_ns;
         }

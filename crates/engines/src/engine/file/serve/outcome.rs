@@ -8,7 +8,7 @@ use crate::engine::file::files::{push_once, resident};
 use crate::engine::file::job::{AccessOrder, Direction, FileJob, FsyncPolicy};
 use crate::engine::file::protocol::{LoadResult, Prepared, write_histogram};
 use crate::engine::file::stream::{FileStreamResult, FileTrial};
-use crate::engine::load::watch::Watched;
+use crate::engine::load::watch::WatchedTrial;
 use base::value;
 use base::value::Stop;
 use experiment::measurement::limit::FLUSHED_AT_WRAP;
@@ -19,7 +19,7 @@ use facts::counters::series::Series;
 pub fn gather(
     trial: &FileTrial,
     prepared: Prepared,
-    watched: Watched,
+    watched: WatchedTrial,
     mut yields: Vec<FileStreamResult>,
     second: Option<FirstPass>,
 ) -> Result<LoadResult, Error> {
@@ -87,7 +87,7 @@ fn integrity(job: &FileJob, yields: &mut [FileStreamResult]) -> Result<Option<In
     Ok(Some(all))
 }
 
-fn streams(trial: &FileTrial, watched: &Watched, yields: &[FileStreamResult]) -> Vec<Stream> {
+fn streams(trial: &FileTrial, watched: &WatchedTrial, yields: &[FileStreamResult]) -> Vec<Stream> {
     let zero_ns = watched.started_monotonic_ns;
     let since = |at_ns: u64| at_ns.saturating_sub(zero_ns);
     let ended = trial.shared.marks().ended;
@@ -250,7 +250,7 @@ fn note_flushes(yields: &[FileStreamResult]) -> Option<Note> {
     })
 }
 
-fn note_end(job: &FileJob, watched: &Watched) -> Option<Note> {
+fn note_end(job: &FileJob, watched: &WatchedTrial) -> Option<Note> {
     if watched.cut && matches!(job.stop, Stop::Bytes(_) | Stop::Pass) {
         return Some(Note::new(
             "cut-short",

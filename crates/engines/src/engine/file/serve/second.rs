@@ -9,11 +9,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use super::{ReadyFileTrial, Stopped, Talk};
-use crate::engine::file::control::{Event, Gate};
+use super::{NoLoadResult, ParentTalk, ReadyFileTrial};
+use crate::engine::file::control::{Gate, LoadEvent};
 use crate::engine::file::files::StreamFiles;
-use crate::engine::file::protocol::{Command, Message};
-use crate::engine::load::watch::Watched;
+use crate::engine::file::protocol::{WorkerCommand, WorkerMessage};
+use crate::engine::load::watch::WatchedTrial;
 use host::sys::clock::monotonic_ns;
 
 /// What the second pass is to repeat, and how long that took the first time.
@@ -31,9 +31,9 @@ pub struct FirstPass {
 /// Runs the second pass if the trial has one; `None` when it has none, or the parent stopped it.
 pub fn pass(
     ready: &ReadyFileTrial,
-    watched: &mut Watched,
-    talk: &mut Talk<'_>,
-) -> Result<Option<FirstPass>, Stopped> {
+    watched: &mut WatchedTrial,
+    talk: &mut ParentTalk<'_>,
+) -> Result<Option<FirstPass>, NoLoadResult> {
     let (trial, shared) = (&ready.trial, &ready.trial.shared);
     if !trial.job.second_pass || shared.marks().failure.is_some() {
         return Ok(None);
@@ -43,7 +43,7 @@ pub fn pass(
         let parts = trial.files.iter().flat_map(StreamFiles::dropped);
         parts.for_each(|part| part.forget());
     }
-    talk.say(&Message::SecondPass {})?;
+    talk.say(&WorkerMessage::SecondPass {})?;
     if !talk.wait_for_go() {
         watched.stopped_early = true;
         return Ok(None);
@@ -57,7 +57,7 @@ pub fn pass(
 }
 
 /// What each stream had read in the first seconds, but no block twice; and when they had.
-fn first_part(ready: &ReadyFileTrial, watched: &Watched) -> Option<(FirstPass, Vec<u64>)> {
+fn first_part(ready: &ReadyFileTrial, watched: &WatchedTrial) -> Option<(FirstPass, Vec<u64>)> {
     let trial = &ready.trial;
     let (at_ns, amounts) = watched.early.as_ref()?;
     let released_ns = trial.shared.released_ns.load(Relaxed);
@@ -104,7 +104,7 @@ fn is_not_faster(first: FirstPass, so_far: &[(u64, u64)]) -> bool {
 /// `part` tells enough.
 fn wait(
     ready: &ReadyFileTrial,
-    talk: &mut Talk<'_>,
+    talk: &mut ParentTalk<'_>,
     first: FirstPass,
     part: &mut Option<(u64, u64)>,
 ) -> bool {
@@ -127,11 +127,11 @@ fn wait(
     while waiting > 0 && shared.marks().failure.is_none() {
         let turn_ns = monotonic_ns();
         match talk.events.recv_timeout(TURN) {
-            Ok(Event::Drained) => waiting -= 1,
-            Ok(Event::Input(line)) => {
-                let command = line.as_deref().map(Command::parse);
-                if matches!(command, None | Some(Some(Command::Stop | Command::Bye))) {
-                    talk.gone = command != Some(Some(Command::Stop));
+            Ok(LoadEvent::Drained) => waiting -= 1,
+            Ok(LoadEvent::Input(line)) => {
+                let command = line.as_deref().map(WorkerCommand::parse);
+                if matches!(command, None | Some(Some(WorkerCommand::Stop | WorkerCommand::Bye))) {
+                    talk.gone = command != Some(Some(WorkerCommand::Stop));
                     shared.halt();
                     whole = false;
                 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::{MIB, direct, directory, names, with};
-use crate::engine::Written;
+use crate::engine::FileIdentity;
 use crate::engine::file::protocol::{Failure, LoadResult, LoadSpec};
 use crate::engine::file::serve::conduct;
 use crate::engine::load::testing::converse_about;
@@ -35,7 +35,7 @@ fn trial_after(
 ) -> Result<LoadResult, (Failure, String)> {
     let of = |(paths, stream): (&Vec<PathBuf>, u64)| {
         (0..paths.len() as u64)
-            .map(|file| Written { file: stream << 32 | file, generation })
+            .map(|file| FileIdentity { file: stream << 32 | file, generation })
             .collect()
     };
     let spec = LoadSpec {

@@ -3,18 +3,18 @@
 use super::*;
 use std::sync::mpsc::channel;
 
-fn shared(streams: usize, sustained: bool) -> Shared {
-    Shared::new(streams, 10, sustained, channel().0)
+fn shared(streams: usize, sustained: bool) -> LoadControl {
+    LoadControl::new(streams, 10, sustained, channel().0)
 }
 
 #[test]
 fn the_window_opens_with_the_last_starter_and_counts_only_what_comes_after() {
     let shared = shared(2, true);
     shared.started();
-    assert_eq!(shared.phase(), Phase::Starting);
+    assert_eq!(shared.phase(), LoadPhase::Starting);
     shared.cells[0].read_ops.store(3, Relaxed);
     shared.started();
-    assert_eq!(shared.phase(), Phase::Window);
+    assert_eq!(shared.phase(), LoadPhase::Window);
     shared.cells[0].read_ops.store(7, Relaxed);
     shared.cells[1].write_ops.store(2, Relaxed);
     assert_eq!(shared.window(), None);
@@ -59,9 +59,9 @@ fn a_window_that_opens_by_time_opens_then_and_not_before_all_have_begun() {
     assert_eq!((shared.opens_at_ns(), shared.open_by_time()), (Some(due_ns), false));
     shared.cells[1].read_ops.store(3, Relaxed);
     shared.started();
-    assert_eq!((shared.phase(), shared.opens_at_ns()), (Phase::Starting, Some(due_ns)));
+    assert_eq!((shared.phase(), shared.opens_at_ns()), (LoadPhase::Starting, Some(due_ns)));
     assert!(shared.open_by_time());
-    assert_eq!((shared.phase(), shared.opens_at_ns()), (Phase::Window, None));
+    assert_eq!((shared.phase(), shared.opens_at_ns()), (LoadPhase::Window, None));
     shared.cells[1].read_ops.store(7, Relaxed);
     shared.end();
     assert_eq!(shared.window().unwrap().done.read_ops, 4);
@@ -69,7 +69,7 @@ fn a_window_that_opens_by_time_opens_then_and_not_before_all_have_begun() {
     let at_once = self::shared(1, true).opening_after(0);
     assert_eq!(at_once.opens_at_ns(), None);
     at_once.started();
-    assert_eq!(at_once.phase(), Phase::Window);
+    assert_eq!(at_once.phase(), LoadPhase::Window);
 }
 
 #[test]
@@ -80,11 +80,11 @@ fn sustained_streams_run_to_the_last_pass_and_others_close_with_the_first() {
         shared.started();
         shared.cells[0].read_ops.store(5, Relaxed);
         shared.pass_over();
-        let phase = if sustained { Phase::Window } else { Phase::Closed };
+        let phase = if sustained { LoadPhase::Window } else { LoadPhase::Closed };
         assert_eq!(shared.phase(), phase);
         shared.cells[1].read_ops.store(5, Relaxed);
         shared.pass_over();
-        assert_eq!(shared.phase(), Phase::Stop);
+        assert_eq!(shared.phase(), LoadPhase::Stop);
         let ops = shared.window().map(|window| window.done.read_ops);
         assert_eq!(ops, Some(if sustained { 10 } else { 5 }));
     }
@@ -97,12 +97,12 @@ fn a_trial_that_ends_before_all_have_started_has_no_window() {
     shared.end();
     shared.started();
     assert_eq!(shared.window(), None);
-    assert_eq!(shared.phase(), Phase::Stop);
+    assert_eq!(shared.phase(), LoadPhase::Stop);
 }
 
 #[test]
 fn the_clock_of_a_stream_stands_while_it_is_paused_and_goes_on_from_there() {
-    let cell = Cell::default();
+    let cell = StreamCounters::default();
     assert_eq!(cell.timed_ns(50), 50);
     cell.pause(100);
     assert_eq!((cell.timed_ns(100), cell.timed_ns(900)), (100, 100));
@@ -119,5 +119,5 @@ fn the_first_failure_is_kept() {
     shared.fail(Failure::Failed, "one".into());
     shared.fail(Failure::Unsupported, "two".into());
     assert_eq!(shared.marks().failure, Some((Failure::Failed, "one".into())));
-    assert_eq!(shared.phase(), Phase::Stop);
+    assert_eq!(shared.phase(), LoadPhase::Stop);
 }

@@ -7,9 +7,9 @@ use std::sync::mpsc::Sender;
 use super::{UdpLoad, check_room, meet, prepare_receiver, prepare_sender, said};
 use crate::engine::Error;
 use crate::engine::clients::settings;
-use crate::engine::load::control::{Event, Shared};
-use crate::engine::load::protocol::{LoadSpec, Message, Prepared};
-use crate::engine::load::talk::{Conducted, Stopped, Talk};
+use crate::engine::load::control::{LoadControl, LoadEvent};
+use crate::engine::load::protocol::{LoadSpec, Prepared, WorkerMessage};
+use crate::engine::load::talk::{ConductResult, NoLoadResult, ParentTalk};
 use crate::engine::net::job::{MTU, NetJob, of_mtu};
 use crate::engine::net::near::{RemoteEnd, halves};
 use crate::engine::net::pact::PeerWord;
@@ -23,13 +23,13 @@ use host::sys::link;
 /// The end that calls: the whole trial, from its settings to its result.
 ///
 /// # Errors
-/// See [`Stopped`].
+/// See [`NoLoadResult`].
 pub fn near(
     job: NetJob,
     mut spec: LoadSpec,
-    sender: Sender<Event>,
-    talk: &mut Talk<'_>,
-) -> Conducted {
+    sender: Sender<LoadEvent>,
+    talk: &mut ParentTalk<'_>,
+) -> ConductResult {
     check_room(&job)?;
     let mut far = RemoteEnd::call(&job, spec.campaign)?;
     let (mut job, note) = sized(job, &mut spec, far.ends().0.ip())?;
@@ -45,25 +45,29 @@ pub fn near(
         &result.counters,
         yields.iter().step_by(2),
     ));
-    Ok(Message::Result(Box::new(result)))
+    Ok(WorkerMessage::Result(Box::new(result)))
 }
 
 /// The end that is called: its half, once both have met.
 ///
 /// # Errors
 /// When they do not meet, or what is asked cannot be done here.
-pub fn far(session: &Session, mut job: NetJob, sender: Sender<Event>) -> Result<UdpLoad, Stopped> {
+pub fn far(
+    session: &Session,
+    mut job: NetJob,
+    sender: Sender<LoadEvent>,
+) -> Result<UdpLoad, NoLoadResult> {
     check_room(&job)?;
     let door = meet::MeetingSocket::open(session.here, session.caller.ip())?;
     let (ticket, _) = session.announce().map_err(|error| Error::Failed(error.to_string()))?;
     // No connection has this ticket.
     session.shut();
-    session.voice.say(&PeerWord::Ticket(ticket.clone())).map_err(|_| Stopped::Parent)?;
+    session.voice.say(&PeerWord::Ticket(ticket.clone())).map_err(|_| NoLoadResult::Parent)?;
     let sockets = door.meet(&ticket, job.streams)?;
     job.cpus = place::cpus(&job, session.here.ip())?;
     let sends = job.reversed;
     let work = work(job, sends, sender, (&ticket, sockets))?;
-    session.voice.say(&PeerWord::Met {}).map_err(|_| Stopped::Parent)?;
+    session.voice.say(&PeerWord::Met {}).map_err(|_| NoLoadResult::Parent)?;
     Ok(work)
 }
 
@@ -93,7 +97,7 @@ fn sized(job: NetJob, spec: &mut LoadSpec, here: IpAddr) -> Result<(NetJob, Opti
 fn work(
     job: NetJob,
     sends: bool,
-    sender: Sender<Event>,
+    sender: Sender<LoadEvent>,
     (ticket, sockets): (&str, Vec<UdpSocket>),
 ) -> Result<UdpLoad, Error> {
     let datagrams = job.datagrams.unwrap_or_default();
@@ -101,6 +105,6 @@ fn work(
     sockets.iter().try_for_each(|socket| prepare(&job, datagrams, socket))?;
     let ends = if sends { (sockets, Vec::new()) } else { (Vec::new(), sockets) };
     let firsts = (0..job.streams).map(|stream| meet::first_number(ticket, stream)).collect();
-    let shared = Shared::new(job.streams, 0, true, sender).warming_up(job.warm_up_ns);
+    let shared = LoadControl::new(job.streams, 0, true, sender).warming_up(job.warm_up_ns);
     Ok(UdpLoad::new(job, shared, ends, firsts))
 }
