@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::{Common, kept::StoredVerification, talk};
-use engines::engine::flush::check::{self, Findings};
+use engines::engine::flush::check::{self, FlushCheckResult};
 use engines::engine::flush::log::Log;
 use engines::verify::{Part, shown};
 use experiment::knob::Settings;
@@ -33,7 +33,7 @@ pub fn run(log: &Path, no_store: bool, common: &Common) -> anyhow::Result<ExitCo
         StoredVerification::new(no_store, (read.clone(), read), Some(log), common, &talk)?;
     let (began_ns, began_unix_ns) = (clock::monotonic_ns(), clock::unix_ns());
     let mut told_ns = 0;
-    let part = |found: &Findings, over: bool| {
+    let part = |found: &FlushCheckResult, over: bool| {
         let mut part = part(log, &said, found, over);
         part.measurement.started_unix_ns = began_unix_ns;
         part.measurement.elapsed_ns = clock::monotonic_ns().saturating_sub(began_ns);
@@ -57,10 +57,10 @@ pub fn run(log: &Path, no_store: bool, common: &Common) -> anyhow::Result<ExitCo
 }
 
 /// What is kept of it: one reading, of which nobody knows what was in memory.
-fn part(path: &Path, log: &Log, found: &Findings, over: bool) -> Part {
+fn part(path: &Path, log: &Log, found: &FlushCheckResult, over: bool) -> Part {
     let begin = &log.begin;
     let checked_bytes = found.blocks * begin.block_bytes;
-    let fault = |loss: &check::Loss| Fault {
+    let fault = |loss: &check::LostBlock| Fault {
         file: loss.file.clone(),
         offset: loss.offset,
         kind: loss.kind.clone(),
@@ -121,7 +121,7 @@ fn part(path: &Path, log: &Log, found: &Findings, over: bool) -> Part {
     Part { number: 1, settings, measurement }
 }
 
-fn document(log: &Log, found: &Findings) -> serde_json::Value {
+fn document(log: &Log, found: &FlushCheckResult) -> serde_json::Value {
     let losses: Vec<serde_json::Value> = found.losses.iter().map(loss).collect();
     json!({
         "campaign": format!("{:016x}", log.begin.campaign),
@@ -138,7 +138,7 @@ fn document(log: &Log, found: &Findings) -> serde_json::Value {
     })
 }
 
-fn loss(loss: &check::Loss) -> serde_json::Value {
+fn loss(loss: &check::LostBlock) -> serde_json::Value {
     json!({
         "file": loss.file,
         "offset": loss.offset,
@@ -148,7 +148,7 @@ fn loss(loss: &check::Loss) -> serde_json::Value {
     })
 }
 
-fn text(log: &Log, found: &Findings) -> Vec<String> {
+fn text(log: &Log, found: &FlushCheckResult) -> Vec<String> {
     let begin = &log.begin;
     let mut lines = vec![format!(
         "{} writes were acknowledged, flushed and all, in {} files; {} blocks of {} bytes were \
@@ -215,11 +215,11 @@ mod tests {
 
     use super::*;
     use base::hash::Checksum;
-    use engines::engine::flush::log::Begin;
+    use engines::engine::flush::log::LoggedFiles;
 
     #[test]
     fn what_is_lost_is_said_first_and_where_the_files_are_last() {
-        let begin = Begin {
+        let begin = LoggedFiles {
             log: 1,
             campaign: 10,
             files: vec!["/srv/a/brickyard-a/trial-00001/stream-00000.dat".into()],
@@ -235,14 +235,15 @@ mod tests {
             in_flight: BTreeMap::new(),
             damaged: 1,
         };
-        let mut found = Findings { blocks: 3, in_flight_torn: 2, ..Findings::default() };
+        let mut found =
+            FlushCheckResult { blocks: 3, in_flight_torn: 2, ..FlushCheckResult::default() };
         let clean = text(&log, &found);
         assert_eq!(clean[1], "nothing that was acknowledged is lost");
         assert!(clean[2].ends_with("0 the new, 2 neither"), "{clean:?}");
         assert_eq!(clean[4], "the files stay; to remove them: rm -r /srv/a/brickyard-a");
         found.lost = 30;
         found.losses = (0..25)
-            .map(|block| check::Loss {
+            .map(|block| check::LostBlock {
                 file: "f".into(),
                 offset: block * 4096,
                 acknowledged: 7,

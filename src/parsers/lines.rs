@@ -9,8 +9,8 @@ use crate::serve::pages::asset;
 use crate::serve::statement::Statement;
 use base::hash::Checksum;
 use engines::engine::command::protocol as of_programs;
-use engines::engine::flush::log::{Begin, Line, Reader, Written};
-use engines::engine::integrity::state::{Shape, State};
+use engines::engine::flush::log::{FlushLogLine, FlushLogReader, LoggedFiles, PieceWrite};
+use engines::engine::integrity::state::{Shape, StreamState};
 use engines::engine::load::protocol::{
     LoadResult, LoadSpec, WorkerCommand, WorkerMessage, write_histogram,
 };
@@ -47,7 +47,7 @@ fn line(value: &impl Serialize) -> Vec<u8> {
 
 /// A log of acknowledged writes.
 pub fn flush_logs() -> Vec<Vec<u8>> {
-    let begin = Begin {
+    let begin = LoggedFiles {
         log: 1,
         campaign: 7,
         files: vec!["/srv/a b/x.dat".into()],
@@ -56,26 +56,26 @@ pub fn flush_logs() -> Vec<Vec<u8>> {
         block_bytes: 512,
         checksum: Checksum::Crc32c,
     };
-    let written = |piece, generation| Written { piece, generation };
+    let written = |piece, generation| PieceWrite { piece, generation };
     let lines = [
-        Line::Begin(begin),
-        Line::First { stream: 0, next: written(3, 1) },
-        Line::Acknowledged { stream: 0, done: written(3, 1), next: written(9, 1) },
-        Line::End { stream: 0 },
+        FlushLogLine::Begin(begin),
+        FlushLogLine::First { stream: 0, next: written(3, 1) },
+        FlushLogLine::Acknowledged { stream: 0, done: written(3, 1), next: written(9, 1) },
+        FlushLogLine::End { stream: 0 },
     ];
-    vec![lines.iter().map(Line::text).collect::<String>().into_bytes()]
+    vec![lines.iter().map(FlushLogLine::text).collect::<String>().into_bytes()]
 }
 
 /// Reads it as `verify --flushed` does, and once more with every checksum made right: who damages a
 /// log on purpose does that.
 pub fn flush_log(bytes: &[u8]) {
-    let mut reader = Reader::default();
+    let mut reader = FlushLogReader::default();
     bytes.split(|byte| *byte == b'\n').for_each(|line| reader.take(line));
     let _ = reader.end();
-    let mut reader = Reader::default();
+    let mut reader = FlushLogReader::default();
     for line in String::from_utf8_lossy(bytes).lines() {
         let body = line.rsplit_once(' ').map_or(line, |(body, _)| body);
-        if let Ok(line) = serde_json::from_str::<Line>(body) {
+        if let Ok(line) = serde_json::from_str::<FlushLogLine>(body) {
             reader.take(line.text().as_bytes());
         }
     }
@@ -84,14 +84,14 @@ pub fn flush_log(bytes: &[u8]) {
 
 /// Where a stream stands.
 pub fn integrity_states() -> Vec<Vec<u8>> {
-    let mut state = State::fresh("0f1e-2d");
+    let mut state = StreamState::fresh("0f1e-2d");
     state.complete = 3;
-    vec![State::fresh("boot").text(&SHAPE).into_bytes(), state.text(&SHAPE).into_bytes()]
+    vec![StreamState::fresh("boot").text(&SHAPE).into_bytes(), state.text(&SHAPE).into_bytes()]
 }
 
 /// Reads where a stream stands.
 pub fn integrity_state(bytes: &[u8]) {
-    if let Ok(mut state) = State::parse(&String::from_utf8_lossy(bytes), &SHAPE) {
+    if let Ok(mut state) = StreamState::parse(&String::from_utf8_lossy(bytes), &SHAPE) {
         state.take_up("another", 9);
     }
 }

@@ -119,12 +119,12 @@ pub enum Error {
 /// In the order of the reference.
 pub const ENGINES: &[&dyn Engine] = &[
     &file::FileEngine,
-    &integrity::Integrity,
-    &flush::Flush,
+    &integrity::IntegrityEngine,
+    &flush::FlushEngine,
     &tree::Tree,
-    &replay::Replay,
-    &mail::Mail,
-    &database::Database,
+    &replay::ReplayEngine,
+    &mail::MailEngine,
+    &database::DatabaseEngine,
     &net::NetEngine,
     &net::NetFileEngine,
     &net::NetUdpEngine,

@@ -26,11 +26,11 @@ pub mod tally;
 pub mod testing;
 
 pub use super::load::folders::run;
-use tally::Tally;
+use tally::ClientTally;
 
 /// What a client has just done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum ClientStep {
     /// A part of its round.
     Part,
     /// The last part of its round; the next one begins another.
@@ -43,7 +43,7 @@ pub trait Client {
     ///
     /// # Errors
     /// With what went wrong; the trial has failed.
-    fn step(&mut self, tally: &mut Tally<'_>) -> Result<Turn, LoadFailure>;
+    fn step(&mut self, tally: &mut ClientTally<'_>) -> Result<ClientStep, LoadFailure>;
 
     /// The kinds of operations that it tells the tally of.
     fn kinds(&self) -> Vec<Operation>;
@@ -61,7 +61,7 @@ pub trait Client {
 
 /// When clients are timed, and how long.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms {
+pub struct ClientTiming {
     /// When the timed part ends.
     pub stop: Stop,
     /// A client counts as started when it has done an operation after this long, ns.
@@ -74,13 +74,13 @@ pub struct Terms {
     pub sustained: bool,
 }
 
-impl Terms {
+impl ClientTiming {
     /// Reads them.
     ///
     /// # Errors
     /// `Unsupported` for what these engines cannot honour, with what would work.
-    pub fn new(settings: &Settings) -> Result<Terms, Error> {
-        let terms = Terms {
+    pub fn new(settings: &Settings) -> Result<ClientTiming, Error> {
+        let terms = ClientTiming {
             stop: settings.stop(),
             warm_up_ns: settings.get(knob::WARM_UP),
             at_least_ns: settings.get(knob::AT_LEAST),
@@ -111,7 +111,7 @@ impl Terms {
 
 /// What one client yielded.
 #[derive(Debug, Default)]
-pub struct Yield {
+pub struct ClientResult {
     /// Its first operation began, monotonic clock.
     pub started_ns: u64,
     /// When its pass was over, monotonic clock, and what it had done then.
@@ -129,12 +129,12 @@ pub struct Yield {
     /// What is to be known.
     pub notes: Vec<Note>,
     /// What it checked; `None` of clients that check nothing.
-    pub checked: Option<Checked>,
+    pub checked: Option<CheckedReads>,
 }
 
 /// What one client checked of the bytes that it read, and where these may have come from.
 #[derive(Clone, Debug, Default)]
-pub struct Checked {
+pub struct CheckedReads {
     /// What was checked, and what was wrong.
     pub integrity: Integrity,
     /// Of its file.
@@ -145,9 +145,9 @@ pub struct Checked {
     pub reread_bytes: Option<u64>,
 }
 
-impl Checked {
+impl CheckedReads {
     /// What all of them checked together; `None` when one checked nothing.
-    fn sum(yields: &[Yield]) -> Option<Checked> {
+    fn sum(yields: &[ClientResult]) -> Option<CheckedReads> {
         let mut all = yields.iter().map(|yielded| yielded.checked.clone());
         let mut sum = all.next()??;
         let plus = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a + b);
@@ -178,9 +178,9 @@ pub fn settings(engine: &str, spec: &LoadSpec) -> Settings {
 ///
 /// # Errors
 /// `Unsupported` with what would work.
-pub fn check(settings: &Settings) -> Result<Terms, Error> {
+pub fn check(settings: &Settings) -> Result<ClientTiming, Error> {
     Pinning::parse(settings.get(knob::CPU_PINNING))?.cpus()?;
-    Terms::new(settings)
+    ClientTiming::new(settings)
 }
 
 /// What is said to whoever asked for what cannot be done, before a plan begins.
@@ -214,14 +214,14 @@ pub fn stand_alone() -> Result<(), LoadFailure> {
 /// As [`Client::step`].
 pub fn carry(
     client: &mut impl Client,
-    terms: &Terms,
+    terms: &ClientTiming,
     shared: &LoadControl,
     index: usize,
-) -> Result<Yield, LoadFailure> {
-    let mut tally = Tally::new(terms, shared, index, &client.kinds());
+) -> Result<ClientResult, LoadFailure> {
+    let mut tally = ClientTally::new(terms, shared, index, &client.kinds());
     shared.tell(LoadEvent::Ready);
     if shared.wait_for(Gate::Run) == Gate::Quit {
-        return Ok(Yield::default());
+        return Ok(ClientResult::default());
     }
     let cpu_ns = thread_cpu_ns();
     tally.begin();

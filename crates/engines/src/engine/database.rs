@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 use crate::engine::clients;
-use crate::engine::clients::serve::{Engine as Clients, Needs};
+use crate::engine::clients::serve::{ClientEngine, Needs};
 use crate::engine::load::protocol::{Failure, LoadSpec};
 use crate::engine::load::room::{self, Room};
 use crate::engine::load::talk::{self, NotifyResult};
@@ -27,20 +27,20 @@ pub mod reached;
 mod rules;
 mod vfs;
 
-use client::Work;
+use client::DatabaseLoad;
 use reached::Commits;
-use rules::Rules;
+use rules::BankSettings;
 
 /// The engine `database`.
-pub struct Database;
+pub struct DatabaseEngine;
 
-impl Engine for Database {
+impl Engine for DatabaseEngine {
     fn kind(&self) -> &'static EngineKind {
         &engines::DATABASE
     }
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
-        Rules::new(settings).map_err(clients::refused)?;
+        BankSettings::new(settings).map_err(clients::refused)?;
         clients::check(settings).map(|_| ()).map_err(clients::refused)
     }
 
@@ -85,12 +85,12 @@ pub fn not_durable(host: &Host, measured: &Measurement, commits: Commits) -> Opt
 /// # Errors
 /// When the parent cannot be told: a trial that fails is told to it, and is no error here.
 pub fn worker() -> NotifyResult {
-    let clients = Clients { name: Database.name(), make, needs, run: client::run };
+    let clients = ClientEngine { name: DatabaseEngine.name(), make, needs, run: client::run };
     talk::worker(|line, sender, talk| clients::serve::conduct(line, &clients, sender, talk))
 }
 
-fn make(settings: &Settings, spec: &LoadSpec) -> Result<(Work, Vec<Note>), Error> {
-    let rules = Rules::new(settings)?;
+fn make(settings: &Settings, spec: &LoadSpec) -> Result<(DatabaseLoad, Vec<Note>), Error> {
+    let rules = BankSettings::new(settings)?;
     let mut shared = None;
     if let (true, Some(place)) = (rules.shared, spec.streams.first().and_then(|it| it.first())) {
         let path: PathBuf = place.join("bank.db");
@@ -99,7 +99,7 @@ fn make(settings: &Settings, spec: &LoadSpec) -> Result<(Work, Vec<Note>), Error
             .map_err(|(kind, why): (Failure, String)| kind.error(why))?;
         shared = Some(path);
     }
-    let work = Work {
+    let work = DatabaseLoad {
         rules,
         seed: spec.seed,
         transactions: settings.get(knob::TRANSACTIONS),
@@ -115,7 +115,7 @@ const HINT: &str = "lower scale or streams";
 
 /// What one bank takes: 100 000 rows of 100 bytes and SQLite's 16 or so beside each, a log of 1000
 /// pages, and what a trial adds to the history.
-fn room_of(rules: &Rules) -> Room {
+fn room_of(rules: &BankSettings) -> Room {
     const BRANCH_BYTES: u64 = 12 << 20;
     const HISTORY_BYTES: u64 = 64 << 20;
     const LOG_PAGES: u64 = 1000;
@@ -126,7 +126,7 @@ fn room_of(rules: &Rules) -> Room {
 
 /// What one client needs: SQLite keeps 2000 KiB of pages in memory (`PRAGMA cache_size`), and as
 /// much again while it puts a transaction together.
-fn needs(work: &Work) -> Needs {
+fn needs(work: &DatabaseLoad) -> Needs {
     let room = match work.shared {
         // Was looked for when it was made.
         Some(_) => Room::default(),
@@ -144,7 +144,8 @@ mod tests {
     use experiment::measurement::Operation;
     use serde_json::json;
 
-    const ENGINE: Clients<Work> = Clients { name: "database", make, needs, run: client::run };
+    const ENGINE: ClientEngine<DatabaseLoad> =
+        ClientEngine { name: "database", make, needs, run: client::run };
 
     #[test]
     fn each_transaction_is_one_operation_and_a_row_of_the_history() {
@@ -161,7 +162,7 @@ mod tests {
         let durable = result.durable.unwrap();
         assert!(durable.bytes == 0 && durable.durable_ns > 0);
         assert_eq!(result.notes, []);
-        let rules = Rules::new(&Settings::defaults("database")).unwrap();
+        let rules = BankSettings::new(&Settings::defaults("database")).unwrap();
         let bank = bank::open(&folder.path().join("client0/bank.db"), &rules).unwrap();
         assert_eq!(bank::check(&bank, 200), Ok(()));
         assert!(bank::check(&bank, 199).is_err());
@@ -203,9 +204,9 @@ mod tests {
     #[test]
     fn a_page_size_that_sqlite_has_not_is_refused_before_anything_runs() {
         let mut settings = Settings::defaults("database");
-        assert!(Database.check(&settings).is_ok());
+        assert!(DatabaseEngine.check(&settings).is_ok());
         settings.set(knob::PAGE_SIZE, 1536);
-        let why = Database.check(&settings).unwrap_err().to_string();
+        let why = DatabaseEngine.check(&settings).unwrap_err().to_string();
         assert!(why.contains("page-size=1536"), "{why}");
     }
 }

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::engine::clients;
-use crate::engine::clients::serve::Engine as Clients;
+use crate::engine::clients::serve::ClientEngine;
 use crate::engine::load::protocol::LoadSpec;
 use crate::engine::load::supervise::{self, WorkerTask};
 use crate::engine::load::talk::{self, NotifyResult};
@@ -27,19 +27,19 @@ pub mod log;
 #[cfg(test)]
 mod tests;
 
-use client::Work;
+use client::FlushLoad;
 
 /// The engine `flush-test`.
-pub struct Flush;
+pub struct FlushEngine;
 
-impl Engine for Flush {
+impl Engine for FlushEngine {
     fn kind(&self) -> &'static EngineKind {
         &engines::FLUSH_TEST
     }
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
         clients::check(settings).map_err(clients::refused)?;
-        Work::new(settings).map_err(clients::refused)?;
+        FlushLoad::new(settings).map_err(clients::refused)?;
         usable(Path::new(settings.get(knob::FLUSH_LOG)))?;
         match settings.get(knob::FLUSH_LOG_ANYWHERE) {
             true => Ok(()),
@@ -165,6 +165,11 @@ pub fn worker() -> NotifyResult {
     talk::worker(|line, sender, talk| clients::serve::conduct(line, &clients(), sender, talk))
 }
 
-fn clients() -> Clients<Work> {
-    Clients { name: Flush.name(), make: Work::of, needs: Work::needs, run: client::run }
+fn clients() -> ClientEngine<FlushLoad> {
+    ClientEngine {
+        name: FlushEngine.name(),
+        make: FlushLoad::from_settings,
+        needs: FlushLoad::needs,
+        run: client::run,
+    }
 }

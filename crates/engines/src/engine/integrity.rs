@@ -12,7 +12,7 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 
 use crate::engine::clients;
-use crate::engine::clients::serve::Engine as Clients;
+use crate::engine::clients::serve::ClientEngine;
 use crate::engine::load::protocol::LoadSpec;
 use crate::engine::load::supervise::{self, WorkerTask};
 use crate::engine::load::talk::{self, NotifyResult};
@@ -30,19 +30,19 @@ mod stream;
 mod tests;
 mod work;
 
-use work::Work;
+use work::IntegrityLoad;
 
 /// The engine `integrity`.
-pub struct Integrity;
+pub struct IntegrityEngine;
 
-impl Engine for Integrity {
+impl Engine for IntegrityEngine {
     fn kind(&self) -> &'static EngineKind {
         &engines::INTEGRITY
     }
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
         clients::check(settings).map_err(clients::refused)?;
-        Work::new(settings, 0).map(|_| ()).map_err(clients::refused)
+        IntegrityLoad::new(settings, 0).map(|_| ()).map_err(clients::refused)
     }
 
     fn worker(&self) -> Option<Serve> {
@@ -83,11 +83,11 @@ pub fn worker() -> NotifyResult {
     talk::worker(|line, sender, talk| clients::serve::conduct(line, &clients(), sender, talk))
 }
 
-fn clients() -> Clients<Work> {
-    Clients {
-        name: Integrity.name(),
-        make: |settings, spec| Ok((Work::of(settings, spec)?, Vec::new())),
-        needs: Work::needs,
+fn clients() -> ClientEngine<IntegrityLoad> {
+    ClientEngine {
+        name: IntegrityEngine.name(),
+        make: |settings, spec| Ok((IntegrityLoad::from_settings(settings, spec)?, Vec::new())),
+        needs: IntegrityLoad::needs,
         run: stream::run,
     }
 }

@@ -6,7 +6,7 @@
 //! worker are those of [`super::clients`].
 
 use crate::engine::clients;
-use crate::engine::clients::serve::{Engine as Clients, Needs};
+use crate::engine::clients::serve::{ClientEngine, Needs};
 use crate::engine::file::job;
 use crate::engine::load::protocol::LoadSpec;
 use crate::engine::load::room::Room;
@@ -20,20 +20,20 @@ use host::sys;
 mod client;
 mod draw;
 
-use client::Work;
-use draw::Rules;
+use client::MailLoad;
+use draw::MailRules;
 
 /// The engine `mail`.
-pub struct Mail;
+pub struct MailEngine;
 
-impl Engine for Mail {
+impl Engine for MailEngine {
     fn kind(&self) -> &'static EngineKind {
         &engines::MAIL
     }
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
         clients::check(settings).map_err(clients::refused)?;
-        Rules::new(settings).map(|_| ()).map_err(clients::refused)
+        MailRules::new(settings).map(|_| ()).map_err(clients::refused)
     }
 
     fn worker(&self) -> Option<Serve> {
@@ -50,13 +50,13 @@ impl Engine for Mail {
 /// # Errors
 /// When the parent cannot be told: a trial that fails is told to it, and is no error here.
 pub fn worker() -> NotifyResult {
-    let clients = Clients { name: Mail.name(), make, needs, run: client::run };
+    let clients = ClientEngine { name: MailEngine.name(), make, needs, run: client::run };
     talk::worker(|line, sender, talk| clients::serve::conduct(line, &clients, sender, talk))
 }
 
-fn make(settings: &Settings, spec: &LoadSpec) -> Result<(Work, Vec<Note>), Error> {
-    let work = Work {
-        rules: Rules::new(settings)?,
+fn make(settings: &Settings, spec: &LoadSpec) -> Result<(MailLoad, Vec<Note>), Error> {
+    let work = MailLoad {
+        rules: MailRules::new(settings)?,
         seed: spec.seed,
         block_bytes: settings.get(knob::BLOCK_SIZE) as usize,
         transactions: settings.get(knob::TRANSACTIONS),
@@ -67,7 +67,7 @@ fn make(settings: &Settings, spec: &LoadSpec) -> Result<(Work, Vec<Note>), Error
 }
 
 /// What one mailbox needs when its pool is full and every file of it has grown to the largest size.
-fn needs(work: &Work) -> Needs {
+fn needs(work: &MailLoad) -> Needs {
     const BLOCK: u64 = 4096;
     let files = work.rules.most_files() as u64;
     let bytes = work.rules.high.saturating_add(1).next_multiple_of(BLOCK).saturating_mul(files);
@@ -89,7 +89,8 @@ mod tests {
     use experiment::measurement::Operation;
     use serde_json::json;
 
-    const ENGINE: Clients<Work> = Clients { name: "mail", make, needs, run: client::run };
+    const ENGINE: ClientEngine<MailLoad> =
+        ClientEngine { name: "mail", make, needs, run: client::run };
 
     /// postmark's own arithmetic: as many reads and appends together as transactions, and as many
     /// creations and deletions.
@@ -127,9 +128,9 @@ mod tests {
     #[test]
     fn sizes_that_are_upside_down_are_refused() {
         let mut settings = Settings::defaults("mail");
-        assert!(Mail.check(&settings).is_ok());
+        assert!(MailEngine.check(&settings).is_ok());
         settings.set(knob::SIZE_LOW, 20_000);
-        let why = Mail.check(&settings).unwrap_err().to_string();
+        let why = MailEngine.check(&settings).unwrap_err().to_string();
         assert!(why.contains("size-low=20000 is more than size-high=10000"), "{why}");
     }
 }

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use crate::engine::clients;
-use crate::engine::clients::serve::{Engine as Clients, Needs};
+use crate::engine::clients::serve::{ClientEngine, Needs};
 use crate::engine::file::job;
 use crate::engine::load::protocol::LoadSpec;
 use crate::engine::load::talk::{self, NotifyResult};
@@ -26,17 +26,17 @@ mod own;
 pub mod program;
 pub mod wildcard;
 
-use client::Work;
-use disk::Manner;
+use client::ReplayLoad;
+use disk::ReplayOptions;
 use program::Program;
 
 /// What a client keeps of each path besides its text, which it has three times, bytes.
 const NAME_BYTES: usize = 96;
 
 /// The engine `replay`.
-pub struct Replay;
+pub struct ReplayEngine;
 
-impl Engine for Replay {
+impl Engine for ReplayEngine {
     fn kind(&self) -> &'static EngineKind {
         &engines::REPLAY
     }
@@ -60,24 +60,24 @@ impl Engine for Replay {
 /// # Errors
 /// When the parent cannot be told: a trial that fails is told to it, and is no error here.
 pub fn worker() -> NotifyResult {
-    let clients = Clients { name: Replay.name(), make, needs, run: client::run };
+    let clients = ClientEngine { name: ReplayEngine.name(), make, needs, run: client::run };
     talk::worker(|line, sender, talk| clients::serve::conduct(line, &clients, sender, talk))
 }
 
-fn make(settings: &Settings, _: &LoadSpec) -> Result<(Work, Vec<Note>), Error> {
+fn make(settings: &Settings, _: &LoadSpec) -> Result<(ReplayLoad, Vec<Note>), Error> {
     let loadfile = settings.get(knob::LOADFILE);
     let program = program(settings).map_err(|why| Error::Failed(format!("{why}")))?;
-    let manner = Manner {
+    let manner = ReplayOptions {
         resolve_names: settings.get(knob::RESOLVE_NAMES),
         sync_open: settings.get(knob::SYNC_OPEN),
         sync_writes: settings.get(knob::SYNC_WRITES),
         sync_directories: settings.get(knob::SYNC_DIRECTORIES),
     };
-    let work = Work { program, name: loadfile.to_owned(), manner, data: job::data(settings) };
+    let work = ReplayLoad { program, name: loadfile.to_owned(), manner, data: job::data(settings) };
     Ok((work, Vec::new()))
 }
 
-fn needs(work: &Work) -> Needs {
+fn needs(work: &ReplayLoad) -> Needs {
     let program = &work.program;
     let source = clients::source::pool_bytes(program.size_max);
     let paths: usize = program.paths.iter().map(|path| 3 * path.len() + NAME_BYTES).sum();
@@ -98,7 +98,7 @@ fn program(settings: &Settings) -> Result<Program, sys::Error> {
         path => LOADFILE.text(Path::new(path))?,
     };
     let what = || format!("cannot replay {loadfile}");
-    let wrong = |wrong: loadfile::Wrong| {
+    let wrong = |wrong: loadfile::LoadfileError| {
         sys::Error::new(what(), wrong.to_string())
             .hint("a loadfile is as dbench's: /usr/share/dbench/client.txt")
     };

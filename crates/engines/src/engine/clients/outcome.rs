@@ -1,6 +1,6 @@
 //! Puts together what the clients and the controller saw.
 
-use super::{Checked, Terms, Yield};
+use super::{CheckedReads, ClientResult, ClientTiming};
 use crate::engine::Error;
 use crate::engine::load::control::LoadControl;
 use crate::engine::load::protocol::{LoadResult, write_histogram};
@@ -13,10 +13,10 @@ use experiment::measurement::{Durable, Note, Operation, Stream};
 /// # Errors
 /// When a histogram cannot be written, which one of ours always can.
 pub fn gather(
-    terms: &Terms,
+    terms: &ClientTiming,
     shared: &LoadControl,
     watched: WatchedTrial,
-    yields: &[Yield],
+    yields: &[ClientResult],
     mut notes: Vec<Note>,
 ) -> Result<LoadResult, Error> {
     let zero_ns = watched.started_monotonic_ns;
@@ -41,12 +41,13 @@ pub fn gather(
     }
     // Nothing was there before, but for clients that check what was: they know.
     let read = yields.iter().map(|yielded| yielded.total.read_bytes).sum();
-    let (resident_before_bytes, reread_bytes, file_bytes, integrity) = match Checked::sum(yields) {
-        Some(all) => {
-            (all.resident_before_bytes, all.reread_bytes, all.file_bytes, Some(all.integrity))
-        }
-        None => (Some(0), Some(read), 0, None),
-    };
+    let (resident_before_bytes, reread_bytes, file_bytes, integrity) =
+        match CheckedReads::sum(yields) {
+            Some(all) => {
+                (all.resident_before_bytes, all.reread_bytes, all.file_bytes, Some(all.integrity))
+            }
+            None => (Some(0), Some(read), 0, None),
+        };
     Ok(LoadResult {
         started_monotonic_ns: zero_ns,
         started_unix_ns: watched.started_unix_ns,
@@ -70,7 +71,7 @@ pub fn gather(
     })
 }
 
-fn stream(yielded: &Yield, zero_ns: u64) -> Stream {
+fn stream(yielded: &ClientResult, zero_ns: u64) -> Stream {
     let (pass_end_ns, pass) = match yielded.pass {
         Some((at_ns, amount)) => (Some(at_ns.saturating_sub(zero_ns)), amount),
         None => (None, Default::default()),
@@ -85,7 +86,7 @@ fn stream(yielded: &Yield, zero_ns: u64) -> Stream {
     }
 }
 
-fn latency(yields: &[Yield]) -> Result<Vec<(Operation, String)>, Error> {
+fn latency(yields: &[ClientResult]) -> Result<Vec<(Operation, String)>, Error> {
     let mut all = Vec::new();
     for kind in Operation::ALL {
         let of_kind = yields.iter().flat_map(|yielded| &yielded.latency);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use super::{Terms, Yield, check, outcome, settings};
+use super::{ClientResult, ClientTiming, check, outcome, settings};
 use crate::engine::Error;
 use crate::engine::load::control::{Gate, LoadControl, LoadEvent};
 use crate::engine::load::cpus::{Pinning, pin};
@@ -18,20 +18,20 @@ use experiment::measurement::Note;
 use host::sys::Host;
 
 /// What all clients of a trial share.
-pub struct Trial<W> {
+pub struct ClientTrial<W> {
     /// What the engine made for all of them.
     pub work: W,
     /// Seed, campaign, folders.
     pub spec: LoadSpec,
     /// When they are timed.
-    pub terms: Terms,
+    pub terms: ClientTiming,
     /// Phase, counters, gate.
     pub shared: LoadControl,
     /// Processors, in turn; empty when nothing is pinned.
     pub cpus: Vec<usize>,
 }
 
-impl<W> Trial<W> {
+impl<W> ClientTrial<W> {
     /// The folder of client `index`.
     pub fn place(&self, index: usize) -> PathBuf {
         self.spec.streams[index].first().cloned().unwrap_or_default()
@@ -39,7 +39,7 @@ impl<W> Trial<W> {
 }
 
 /// What all clients share, and what is to be noted.
-pub type Made<W> = Result<(W, Vec<Note>), Error>;
+pub type MakeResult<W> = Result<(W, Vec<Note>), Error>;
 
 /// What the clients of a trial need.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,15 +58,15 @@ pub struct Needs {
 
 /// How an engine makes what all clients share, with what is to be noted, and runs one client from
 /// its making to its end.
-pub struct Engine<W> {
+pub struct ClientEngine<W> {
     /// Its name, for its settings.
     pub name: &'static str,
     /// Once, before the threads are started.
-    pub make: fn(&Settings, &LoadSpec) -> Made<W>,
+    pub make: fn(&Settings, &LoadSpec) -> MakeResult<W>,
     /// What its clients need, to be asked before any is made.
     pub needs: fn(&W) -> Needs,
     /// On the client's thread.
-    pub run: fn(&Trial<W>, usize) -> Result<Yield, LoadFailure>,
+    pub run: fn(&ClientTrial<W>, usize) -> Result<ClientResult, LoadFailure>,
 }
 
 /// The whole trial, from its first line to its result.
@@ -75,7 +75,7 @@ pub struct Engine<W> {
 /// See [`NoLoadResult`].
 pub fn conduct<W: Send + Sync + 'static>(
     line: &str,
-    engine: &Engine<W>,
+    engine: &ClientEngine<W>,
     sender: Sender<LoadEvent>,
     talk: &mut ParentTalk<'_>,
 ) -> ConductResult {
@@ -92,7 +92,7 @@ pub fn conduct<W: Send + Sync + 'static>(
     let (work, notes) = (engine.make)(&settings, &spec)?;
     check_room((engine.needs)(&work), &spec)?;
     let shared = LoadControl::new(clients, 0, terms.sustained, sender).warming_up(terms.warm_up_ns);
-    let trial = Arc::new(Trial { work, spec, terms, shared, cpus });
+    let trial = Arc::new(ClientTrial { work, spec, terms, shared, cpus });
     let (own, run) = (trial.clone(), engine.run);
     let threads = talk::start(&trial.shared, clients, move |index| client(&own, run, index))?;
     talk::wait_until_ready(&trial.shared, clients, talk)?;
@@ -105,7 +105,7 @@ pub fn conduct<W: Send + Sync + 'static>(
     }
     let watched = watch::load(&trial.shared, rules(&terms), talk)?;
     trial.shared.open_gate(Gate::Quit);
-    let yields: Option<Vec<Yield>> =
+    let yields: Option<Vec<ClientResult>> =
         threads.into_iter().map(|thread| thread.join().ok().flatten()).collect();
     if let Some((kind, what)) = trial.shared.marks().failure {
         return Err(kind.error(what).into());
@@ -127,7 +127,7 @@ fn check_room(needs: Needs, spec: &LoadSpec) -> Result<(), Error> {
     room::check_space(needs.room, &folders, needs.hint)
 }
 
-fn rules(terms: &Terms) -> StopRules {
+fn rules(terms: &ClientTiming) -> StopRules {
     StopRules {
         stop: terms.stop,
         at_least_ns: terms.at_least_ns,
@@ -142,10 +142,10 @@ fn rules(terms: &Terms) -> StopRules {
 
 /// The thread of client `index`. `None` when it failed, which the controller has been told.
 fn client<W>(
-    trial: &Trial<W>,
-    run: fn(&Trial<W>, usize) -> Result<Yield, LoadFailure>,
+    trial: &ClientTrial<W>,
+    run: fn(&ClientTrial<W>, usize) -> Result<ClientResult, LoadFailure>,
     index: usize,
-) -> Option<Yield> {
+) -> Option<ClientResult> {
     let cpu = trial.cpus.get(index % trial.cpus.len().max(1));
     let pinned =
         cpu.map_or(Ok(()), |cpu| pin(*cpu).map_err(|why| (Failure::Failed, format!("{why:?}"))));

@@ -11,7 +11,7 @@ const POOL_BYTES: usize = 2 << 20;
 
 /// The bytes of one client's writes.
 #[derive(Debug)]
-pub struct Source {
+pub struct WriteContent {
     pool: Vec<u8>,
     next: usize,
     data: Data,
@@ -19,16 +19,16 @@ pub struct Source {
     first_body: u32,
 }
 
-impl Source {
+impl WriteContent {
     /// For client `index`, whose writes are of `most` bytes at most. No two clients have a body in
     /// common.
-    pub fn new(data: Data, campaign: u64, index: usize, most: usize) -> Source {
+    pub fn new(data: Data, campaign: u64, index: usize, most: usize) -> WriteContent {
         let mut pool = vec![0; pool_bytes(most)];
         let bodies = (pool.len() / CHUNK_BYTES) as u32;
         let first_body = bodies.wrapping_mul(index as u32);
         pattern::fill(&mut pool, CHUNK_BYTES, data, campaign, first_body);
         let header = Header { campaign, file: (index as u64) << 32, ..Header::default() };
-        Source { pool, next: 0, data, header, first_body }
+        WriteContent { pool, next: 0, data, header, first_body }
     }
 
     /// What is written from here on is another generation than what was.
@@ -76,7 +76,7 @@ mod tests {
     fn no_block_of_a_file_is_like_another_nor_like_one_of_another_client() {
         let mut seen = HashSet::new();
         for client in 0..3 {
-            let mut source = Source::new(RANDOM, 7, client, 4096);
+            let mut source = WriteContent::new(RANDOM, 7, client, 4096);
             for write in 0..500 {
                 let (bytes, marked) = source.bytes(write / 3, u64::from(write % 3) * 4096, 4096);
                 assert!(marked);
@@ -90,7 +90,7 @@ mod tests {
     /// that stores equal blocks once stored one of them.
     #[test]
     fn what_goes_round_is_marked_with_its_file_place_and_generation() {
-        let mut source = Source::new(RANDOM, 7, 1, 65536);
+        let mut source = WriteContent::new(RANDOM, 7, 1, 65536);
         let pieces = (POOL_BYTES / 65536) as u32;
         let mut seen = HashSet::new();
         for round in 0..2 {
@@ -107,12 +107,12 @@ mod tests {
     #[test]
     fn every_size_is_given_whole_and_none_at_all_too() {
         for most in [1, 512, 1000, 65537, (2 << 20) - 1, 3 << 20] {
-            let mut source = Source::new(Data::Zero, 7, 2, most);
+            let mut source = WriteContent::new(Data::Zero, 7, 2, most);
             for bytes in [most, 1, most, most / 2, most] {
                 let (given, marked) = source.bytes(0, 0, bytes);
                 assert!(given.len() == bytes && !marked && given.iter().all(|byte| *byte == 0));
             }
         }
-        assert!(Source::new(RANDOM, 7, 2, 0).bytes(0, 0, 0).0.is_empty());
+        assert!(WriteContent::new(RANDOM, 7, 2, 0).bytes(0, 0, 0).0.is_empty());
     }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use hdrhistogram::Histogram;
 
-use super::{Terms, Turn, Yield};
+use super::{ClientResult, ClientStep, ClientTiming};
 use crate::engine::load::control::{Classes, LoadControl, LoadPhase, StreamCounters};
 use base::value::Stop;
 use experiment::measurement::latency::class;
@@ -12,8 +12,8 @@ use experiment::measurement::{Amount, Operation, latency_histogram};
 use host::sys::clock::monotonic_ns;
 
 /// The tally of one client. It touches nothing but its own cell, classes and histograms.
-pub struct Tally<'a> {
-    terms: Terms,
+pub struct ClientTally<'a> {
+    terms: ClientTiming,
     shared: &'a LoadControl,
     cell: &'a StreamCounters,
     /// By the number of the kind.
@@ -29,17 +29,17 @@ pub struct Tally<'a> {
     pass: Option<(u64, Amount)>,
 }
 
-impl<'a> Tally<'a> {
+impl<'a> ClientTally<'a> {
     /// For client `index`, which does operations of these kinds. All that it will ever need is made
     /// here; latency of another kind is not kept.
     pub fn new(
-        terms: &Terms,
+        terms: &ClientTiming,
         shared: &'a LoadControl,
         index: usize,
         kinds: &[Operation],
-    ) -> Tally<'a> {
+    ) -> ClientTally<'a> {
         let of = |kind: &Operation| kinds.contains(kind).then(latency_histogram);
-        Tally {
+        ClientTally {
             terms: *terms,
             shared,
             cell: &shared.cells[index],
@@ -129,9 +129,9 @@ impl<'a> Tally<'a> {
 
     /// Whether the client goes on after this turn.
     #[inline]
-    pub fn goes_on(&mut self, turn: Turn) -> bool {
+    pub fn goes_on(&mut self, turn: ClientStep) -> bool {
         let over = match self.terms.stop {
-            Stop::Pass => turn == Turn::Round,
+            Stop::Pass => turn == ClientStep::Round,
             Stop::Bytes(bytes) => self.done.bytes() >= bytes,
             // Time, the load's course, or what all clients did together ends it.
             Stop::After(_) | Stop::Steady | Stop::Interval(_) | Stop::Bits(_) => false,
@@ -148,9 +148,9 @@ impl<'a> Tally<'a> {
     }
 
     /// The client has stopped.
-    pub fn end(self) -> Yield {
+    pub fn end(self) -> ClientResult {
         let kinds = Operation::ALL.iter().copied().zip(self.histograms);
-        Yield {
+        ClientResult {
             started_ns: self.begun_ns,
             pass: self.pass,
             stopped_ns: self.last_ns,
@@ -159,7 +159,7 @@ impl<'a> Tally<'a> {
                 .filter_map(|(kind, histogram)| Some((kind, histogram?)))
                 .filter(|(_, histogram)| !histogram.is_empty())
                 .collect(),
-            ..Yield::default()
+            ..ClientResult::default()
         }
     }
 }
@@ -169,8 +169,8 @@ mod tests {
     use super::*;
     use std::sync::mpsc::channel;
 
-    fn terms(stop: Stop, sustained: bool) -> Terms {
-        Terms { stop, warm_up_ns: 0, at_least_ns: 0, at_most_ns: u64::MAX, sustained }
+    fn terms(stop: Stop, sustained: bool) -> ClientTiming {
+        ClientTiming { stop, warm_up_ns: 0, at_least_ns: 0, at_most_ns: u64::MAX, sustained }
     }
 
     /// `histograms` is indexed by the kind itself.
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn operations_are_counted_by_kind_and_seen_by_everybody() {
         let shared = LoadControl::new(1, 0, true, channel().0);
-        let mut tally = Tally::new(&terms(Stop::After(1), true), &shared, 0, Operation::ALL);
+        let mut tally = ClientTally::new(&terms(Stop::After(1), true), &shared, 0, Operation::ALL);
         tally.begin();
         tally.metadata(Operation::Create);
         tally.wrote(100);
@@ -201,8 +201,8 @@ mod tests {
     #[test]
     fn nobody_has_started_before_it_is_warm() {
         let shared = LoadControl::new(1, 0, true, channel().0);
-        let cold = Terms { warm_up_ns: u64::MAX, ..terms(Stop::After(1), true) };
-        let mut tally = Tally::new(&cold, &shared, 0, Operation::ALL);
+        let cold = ClientTiming { warm_up_ns: u64::MAX, ..terms(Stop::After(1), true) };
+        let mut tally = ClientTally::new(&cold, &shared, 0, Operation::ALL);
         tally.begin();
         tally.metadata(Operation::Stat);
         assert_eq!(shared.phase(), LoadPhase::Starting);
@@ -213,19 +213,21 @@ mod tests {
     fn a_pass_is_a_round_or_so_many_bytes_and_only_sustained_clients_go_on_after_it() {
         for sustained in [true, false] {
             let shared = LoadControl::new(2, 0, sustained, channel().0);
-            let mut tally = Tally::new(&terms(Stop::Pass, sustained), &shared, 0, Operation::ALL);
+            let mut tally =
+                ClientTally::new(&terms(Stop::Pass, sustained), &shared, 0, Operation::ALL);
             tally.begin();
             tally.wrote(7);
-            assert!(tally.goes_on(Turn::Part));
-            assert_eq!(tally.goes_on(Turn::Round), sustained);
+            assert!(tally.goes_on(ClientStep::Part));
+            assert_eq!(tally.goes_on(ClientStep::Round), sustained);
             assert_eq!(tally.end().pass.map(|(_, amount)| amount.write_bytes), Some(7));
         }
         let shared = LoadControl::new(2, 0, false, channel().0);
-        let mut tally = Tally::new(&terms(Stop::Bytes(10), false), &shared, 0, Operation::ALL);
+        let mut tally =
+            ClientTally::new(&terms(Stop::Bytes(10), false), &shared, 0, Operation::ALL);
         tally.begin();
         tally.wrote(7);
-        assert!(tally.goes_on(Turn::Round));
+        assert!(tally.goes_on(ClientStep::Round));
         tally.read(3);
-        assert!(!tally.goes_on(Turn::Part));
+        assert!(!tally.goes_on(ClientStep::Part));
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write, pipe};
 use std::path::Path;
 
-use super::serve::{Engine, conduct};
+use super::serve::{ClientEngine, conduct};
 use crate::engine::load::protocol::{Failure, LoadResult, LoadSpec, WorkerMessage};
 use crate::engine::load::talk::{ParentTalk, serve};
 
@@ -12,7 +12,7 @@ pub const CAMPAIGN: u64 = 22;
 
 /// The end of a trial with so many clients in `folder`.
 pub fn trial<W: Send + Sync + 'static>(
-    engine: &Engine<W>,
+    engine: &ClientEngine<W>,
     settings: serde_json::Value,
     folder: &Path,
     clients: usize,
@@ -22,7 +22,7 @@ pub fn trial<W: Send + Sync + 'static>(
 
 /// The same, of a trial of this seed.
 pub fn trial_of<W: Send + Sync + 'static>(
-    engine: &Engine<W>,
+    engine: &ClientEngine<W>,
     settings: serde_json::Value,
     folder: &Path,
     clients: usize,

@@ -9,8 +9,8 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 use rustix::fs::{Mode, OFlags};
 
-use super::draw::{ACCOUNTS, Draw, TELLERS};
-use super::rules::{Journal, Rules};
+use super::draw::{ACCOUNTS, TELLERS, TransferDraw};
+use super::rules::{BankSettings, Journal};
 use super::vfs;
 use crate::engine::load::protocol::{Failure, LoadFailure};
 use host::sys::beneath;
@@ -55,7 +55,7 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, LoadFailure> {
 ///
 /// # Errors
 /// With what could not be done.
-pub fn make(path: &Path, rules: &Rules, seed: u64) -> Result<(), LoadFailure> {
+pub fn make(path: &Path, rules: &BankSettings, seed: u64) -> Result<(), LoadFailure> {
     let what = format!("make the tables of {}", path.display());
     let failed = |why| broken(&what, &why);
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_CREATE)?;
@@ -73,8 +73,8 @@ pub fn make(path: &Path, rules: &Rules, seed: u64) -> Result<(), LoadFailure> {
     })
 }
 
-fn fill(connection: &mut Connection, rules: &Rules, seed: u64) -> rusqlite::Result<()> {
-    let mut draw = Draw::new(rules.branches, seed);
+fn fill(connection: &mut Connection, rules: &BankSettings, seed: u64) -> rusqlite::Result<()> {
+    let mut draw = TransferDraw::new(rules.branches, seed);
     let mut filler = [0; FILLER_BYTES];
     let transaction = connection.transaction()?;
     transaction.execute_batch(TABLES)?;
@@ -110,7 +110,7 @@ fn flush(path: &Path) -> Result<(), rustix::io::Errno> {
 ///
 /// # Errors
 /// `Unsupported` when it cannot be kept so on this file system.
-pub fn open(path: &Path, rules: &Rules) -> Result<Connection, LoadFailure> {
+pub fn open(path: &Path, rules: &BankSettings) -> Result<Connection, LoadFailure> {
     let failed = |why| broken(&format!("open {}", path.display()), &why);
     let connection = connect(path, OpenFlags::empty())?;
     connection.busy_timeout(BUSY).map_err(failed)?;
@@ -183,8 +183,8 @@ mod tests {
     use super::*;
     use experiment::knob::testing::settings;
 
-    fn rules(typed: &[(&str, &str)]) -> Rules {
-        Rules::new(&settings("database", typed)).unwrap()
+    fn rules(typed: &[(&str, &str)]) -> BankSettings {
+        BankSettings::new(&settings("database", typed)).unwrap()
     }
 
     #[test]

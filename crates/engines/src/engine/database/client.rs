@@ -10,11 +10,11 @@ use rusqlite::{Connection, Statement, params};
 use rustix::fs::Mode;
 
 use super::bank::{self, HISTORY_FILLER_BYTES, broken, is_busy};
-use super::draw::{Draw, Transfer};
-use super::rules::Rules;
-use crate::engine::clients::serve::Trial;
-use crate::engine::clients::tally::Tally;
-use crate::engine::clients::{Client, Turn, Yield, carry, stand_alone};
+use super::draw::{Transfer, TransferDraw};
+use super::rules::BankSettings;
+use crate::engine::clients::serve::ClientTrial;
+use crate::engine::clients::tally::ClientTally;
+use crate::engine::clients::{Client, ClientResult, ClientStep, carry, stand_alone};
 use crate::engine::load::control::{LoadControl, LoadPhase};
 use crate::engine::load::protocol::{Failure, LoadFailure};
 use experiment::measurement::Operation;
@@ -23,9 +23,9 @@ use host::sys::clock::unix_ns;
 
 /// What all clients of a trial share.
 #[derive(Debug)]
-pub struct Work {
+pub struct DatabaseLoad {
     /// How a bank is kept.
-    pub rules: Rules,
+    pub rules: BankSettings,
     /// Draws.
     pub seed: u64,
     /// Transactions of one round.
@@ -42,7 +42,7 @@ pub struct Work {
 ///
 /// # Errors
 /// With what failed: a statement, or the books at the end.
-pub fn run(trial: &Trial<Work>, index: usize) -> Result<Yield, LoadFailure> {
+pub fn run(trial: &ClientTrial<DatabaseLoad>, index: usize) -> Result<ClientResult, LoadFailure> {
     let work = &trial.work;
     let seed = work.seed ^ (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let path = match &work.shared {
@@ -55,7 +55,7 @@ pub fn run(trial: &Trial<Work>, index: usize) -> Result<Yield, LoadFailure> {
         }
     };
     let connection = bank::open(&path, &work.rules)?;
-    let mut client = Desk::new(&connection, work, seed, &trial.shared)?;
+    let mut client = BankSession::new(&connection, work, seed, &trial.shared)?;
     let yielded = carry(&mut client, &trial.terms, &trial.shared, index)?;
     let committed = client.committed;
     drop(client);
@@ -66,7 +66,12 @@ pub fn run(trial: &Trial<Work>, index: usize) -> Result<Yield, LoadFailure> {
 }
 
 /// A bank of one client, in a folder of its own.
-fn own(place: &Path, index: usize, rules: &Rules, seed: u64) -> Result<PathBuf, LoadFailure> {
+fn own(
+    place: &Path,
+    index: usize,
+    rules: &BankSettings,
+    seed: u64,
+) -> Result<PathBuf, LoadFailure> {
     let folder = place.join(format!("client{index}"));
     beneath::make_folder(&folder, Mode::RWXU).map_err(|why| {
         let why = std::io::Error::from(why);
@@ -78,7 +83,11 @@ fn own(place: &Path, index: usize, rules: &Rules, seed: u64) -> Result<PathBuf, 
 }
 
 /// Looks at the books of a bank that nobody uses any more.
-fn balance(work: &Work, connection: &Connection, committed: u64) -> Result<(), LoadFailure> {
+fn balance(
+    work: &DatabaseLoad,
+    connection: &Connection,
+    committed: u64,
+) -> Result<(), LoadFailure> {
     if work.shared.is_none() {
         return bank::check(connection, committed);
     }
@@ -91,10 +100,10 @@ fn balance(work: &Work, connection: &Connection, committed: u64) -> Result<(), L
 }
 
 /// Where a client is served: its statements, prepared, and what it draws from.
-struct Desk<'c> {
-    rules: &'c Rules,
+struct BankSession<'c> {
+    rules: &'c BankSettings,
     shared: &'c LoadControl,
-    draw: Draw,
+    draw: TransferDraw,
     filler: [u8; HISTORY_FILLER_BYTES],
     transactions: u64,
     left: u64,
@@ -109,21 +118,21 @@ struct Desk<'c> {
     rollback: Statement<'c>,
 }
 
-impl<'c> Desk<'c> {
+impl<'c> BankSession<'c> {
     fn new(
         connection: &'c Connection,
-        work: &'c Work,
+        work: &'c DatabaseLoad,
         seed: u64,
         shared: &'c LoadControl,
-    ) -> Result<Desk<'c>, LoadFailure> {
+    ) -> Result<BankSession<'c>, LoadFailure> {
         let prepare = |sql: &str| {
             connection.prepare(sql).map_err(|why| broken(&format!("prepare `{sql}`"), &why))
         };
-        Ok(Desk {
+        Ok(BankSession {
             rules: &work.rules,
             shared,
             // Not what the rows of its bank were filled with.
-            draw: Draw::new(work.rules.branches, !seed),
+            draw: TransferDraw::new(work.rules.branches, !seed),
             filler: [0; HISTORY_FILLER_BYTES],
             transactions: work.transactions,
             left: work.transactions,
@@ -177,23 +186,23 @@ fn patiently(statement: &mut Statement<'_>, shared: &LoadControl) -> rusqlite::R
     }
 }
 
-impl Client for Desk<'_> {
-    fn step(&mut self, tally: &mut Tally<'_>) -> Result<Turn, LoadFailure> {
+impl Client for BankSession<'_> {
+    fn step(&mut self, tally: &mut ClientTally<'_>) -> Result<ClientStep, LoadFailure> {
         let transfer = self.draw.transfer();
         self.draw.fill(self.rules.data, &mut self.filler);
         let committed = self.transact(transfer);
         let what = || format!("go on after {} transactions", self.committed);
         if !committed.map_err(|why| broken(&what(), &why))? {
-            return Ok(Turn::Part);
+            return Ok(ClientStep::Part);
         }
         tally.metadata(Operation::Transaction);
         self.committed += 1;
         self.left -= 1;
         if self.left > 0 {
-            return Ok(Turn::Part);
+            return Ok(ClientStep::Part);
         }
         self.left = self.transactions;
-        Ok(Turn::Round)
+        Ok(ClientStep::Round)
     }
 
     fn kinds(&self) -> Vec<Operation> {

@@ -32,15 +32,15 @@ pub struct Transfer {
 
 /// Draws for one client.
 #[derive(Clone, Debug)]
-pub struct Draw {
+pub struct TransferDraw {
     branches: u64,
     random: Xoshiro256PlusPlus,
 }
 
-impl Draw {
+impl TransferDraw {
     /// Of a bank with so many branches; the same for the same seed.
-    pub fn new(branches: u64, seed: u64) -> Draw {
-        Draw { branches: branches.max(1), random: Xoshiro256PlusPlus::seed_from_u64(seed) }
+    pub fn new(branches: u64, seed: u64) -> TransferDraw {
+        TransferDraw { branches: branches.max(1), random: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
     fn below(&mut self, bound: u64) -> u64 {
@@ -86,14 +86,14 @@ mod tests {
 
     #[test]
     fn one_branch_has_all_its_customers_and_of_several_85_in_100_come_to_their_own() {
-        let mut draw = Draw::new(1, 3);
+        let mut draw = TransferDraw::new(1, 3);
         for _ in 0..1000 {
             let Transfer { account, teller, branch, delta } = draw.transfer();
             assert_eq!(branch, 1);
             assert!((1..=10).contains(&teller) && (1..=100_000).contains(&account));
             assert!((-999_999..=999_999).contains(&delta));
         }
-        let (mut draw, mut home, mut seen) = (Draw::new(4, 3), 0, [0; 4]);
+        let (mut draw, mut home, mut seen) = (TransferDraw::new(4, 3), 0, [0; 4]);
         for _ in 0..20_000 {
             let Transfer { account, teller, branch, .. } = draw.transfer();
             assert_eq!((teller - 1) / 10 + 1, branch, "a teller is of one branch");
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn the_same_seed_draws_the_same_and_rows_are_filled_as_asked() {
-        let (mut one, mut other) = (Draw::new(7, 5), Draw::new(7, 5));
+        let (mut one, mut other) = (TransferDraw::new(7, 5), TransferDraw::new(7, 5));
         assert!((0..100).all(|_| one.transfer() == other.transfer()));
         let mut bytes = [1; 40];
         one.fill(Data::Zero, &mut bytes);

@@ -35,7 +35,7 @@ pub enum Synchronous {
 
 /// How the bank is kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rules {
+pub struct BankSettings {
     /// Branches of each bank.
     pub branches: u64,
     /// How it can undo and redo.
@@ -69,12 +69,12 @@ impl Synchronous {
     }
 }
 
-impl Rules {
+impl BankSettings {
     /// Reads them.
     ///
     /// # Errors
     /// `Unsupported` for what cannot be done as asked, with what would work.
-    pub fn new(settings: &Settings) -> Result<Rules, Error> {
+    pub fn new(settings: &Settings) -> Result<BankSettings, Error> {
         let unsupported = |why: String| Err(Error::Unsupported(why));
         let (page_bytes, shared) =
             (settings.get(knob::PAGE_SIZE), settings.get(knob::SHARED_DATABASE));
@@ -104,7 +104,7 @@ impl Rules {
             _ => Synchronous::Full,
         };
         let (branches, data) = (settings.get(knob::SCALE), job::data(settings));
-        Ok(Rules { branches, journal, synchronous, page_bytes, shared, data })
+        Ok(BankSettings { branches, journal, synchronous, page_bytes, shared, data })
     }
 
     /// What a power cut may cost although SQLite had said that it was done; `None` when nothing
@@ -145,8 +145,8 @@ mod tests {
     use super::*;
     use experiment::knob::testing::settings;
 
-    fn rules(typed: &[(&str, &str)]) -> Result<Rules, Error> {
-        Rules::new(&settings("database", typed))
+    fn rules(typed: &[(&str, &str)]) -> Result<BankSettings, Error> {
+        BankSettings::new(&settings("database", typed))
     }
 
     #[test]
@@ -187,8 +187,8 @@ mod tests {
         let mut two = settings("database", &[("shared-database", "true")]);
         let directories = vec!["/a".to_owned(), "/b".to_owned()];
         two.set(knob::DIRECTORIES, &directories);
-        assert!(Rules::new(&two).is_err());
+        assert!(BankSettings::new(&two).is_err());
         two.set(knob::SHARED_DATABASE, false);
-        assert!(Rules::new(&two).is_ok());
+        assert!(BankSettings::new(&two).is_ok());
     }
 }

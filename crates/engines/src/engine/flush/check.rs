@@ -7,7 +7,7 @@ use std::io::BufReader;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use super::log::{Log, Reader};
+use super::log::{FlushLogReader, Log};
 use base::pattern::block::{Format, Identity};
 use base::pattern::judge::{Evidence, judge};
 use host::sys::Error;
@@ -18,7 +18,7 @@ pub const LOSSES_MAX: usize = 1000;
 
 /// A block that is not what was acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loss {
+pub struct LostBlock {
     /// The file.
     pub file: String,
     /// Where in it, bytes.
@@ -33,7 +33,7 @@ pub struct Loss {
 
 /// What came of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Findings {
+pub struct FlushCheckResult {
     /// Blocks that were read.
     pub blocks: u64,
     /// Blocks that do not hold what was acknowledged, nor anything newer.
@@ -41,7 +41,7 @@ pub struct Findings {
     /// All of them, by kind.
     pub kinds: BTreeMap<String, u64>,
     /// The first of them.
-    pub losses: Vec<Loss>,
+    pub losses: Vec<LostBlock>,
     /// Blocks of writes under way that hold the older generation.
     pub in_flight_older: u64,
     /// Blocks of writes under way that hold the newer one.
@@ -62,7 +62,8 @@ pub fn read_log(path: &Path) -> Result<Log, Error> {
         Error::new(format!("cannot read the log {}", path.display()), why)
     };
     let file = FLUSH_LOG.open(path)?;
-    let (mut reader, mut input, mut line) = (Reader::default(), BufReader::new(file), Vec::new());
+    let (mut reader, mut input, mut line) =
+        (FlushLogReader::default(), BufReader::new(file), Vec::new());
     let told = |why: String| failed(&why).hint(FLUSH_LOG.hint);
     while FLUSH_LOG.line(&mut input, &mut line).map_err(told)?.is_some() {
         reader.take(line.strip_suffix(b"\n").unwrap_or(&line));
@@ -78,8 +79,11 @@ pub fn read_log(path: &Path) -> Result<Log, Error> {
 ///
 /// # Errors
 /// When a file cannot be opened at all; a block that cannot be read is a loss.
-pub fn check(log: &Log, tell: &mut dyn FnMut(&Findings)) -> Result<Findings, Error> {
-    let mut findings = Findings::default();
+pub fn check(
+    log: &Log,
+    tell: &mut dyn FnMut(&FlushCheckResult),
+) -> Result<FlushCheckResult, Error> {
+    let mut findings = FlushCheckResult::default();
     for (stream, path) in log.begin.files.iter().enumerate() {
         let file = File::open(path).map_err(|why| {
             Error::new(format!("cannot read {path}, which the log is about"), why).hint(
@@ -99,8 +103,8 @@ fn check_file(
     stream: u64,
     path: &str,
     file: &File,
-    findings: &mut Findings,
-    tell: &mut dyn FnMut(&Findings),
+    findings: &mut FlushCheckResult,
+    tell: &mut dyn FnMut(&FlushCheckResult),
 ) {
     let begin = &log.begin;
     let format = Format { block_bytes: begin.block_bytes as usize, checksum: begin.checksum };
@@ -149,7 +153,7 @@ fn read(file: &File, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
     Ok(filled)
 }
 
-impl Findings {
+impl FlushCheckResult {
     /// One block: what is due, the generation that was being written over it, and what came.
     fn block(
         &mut self,
@@ -208,6 +212,6 @@ impl Findings {
         }
         let file = path.to_owned();
         let (offset, acknowledged) = (due.offset, due.generation);
-        self.losses.push(Loss { file, offset, acknowledged, kind, what });
+        self.losses.push(LostBlock { file, offset, acknowledged, kind, what });
     }
 }

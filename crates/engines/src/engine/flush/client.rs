@@ -6,11 +6,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::log::{Begin, Line, PIECES_MAX, Written};
+use super::log::{FlushLogLine, LoggedFiles, PIECES_MAX, PieceWrite};
 use crate::engine::Error;
-use crate::engine::clients::serve::{Needs, Trial};
-use crate::engine::clients::tally::Tally;
-use crate::engine::clients::{Client, Turn, Yield, carry, stand_alone};
+use crate::engine::clients::serve::{ClientTrial, Needs};
+use crate::engine::clients::tally::ClientTally;
+use crate::engine::clients::{Client, ClientResult, ClientStep, carry, stand_alone};
 use crate::engine::integrity::data::{self, Buffer, Data};
 use crate::engine::load::protocol::{Failure, LoadFailure, LoadSpec};
 use crate::engine::load::room::Room;
@@ -30,24 +30,24 @@ struct Appender {
 
 /// What all streams share.
 #[derive(Debug)]
-pub struct Work {
+pub struct FlushLoad {
     format: Format,
     piece_bytes: usize,
     file_bytes: u64,
     direct: bool,
     campaign: u64,
     seed: u64,
-    begin: Begin,
+    begin: LoggedFiles,
     path: PathBuf,
     log: Mutex<Option<Appender>>,
 }
 
-impl Work {
+impl FlushLoad {
     /// Reads settings.
     ///
     /// # Errors
     /// `Unsupported` for what cannot be honoured, with what would work.
-    pub fn new(settings: &Settings) -> Result<Work, Error> {
+    pub fn new(settings: &Settings) -> Result<FlushLoad, Error> {
         let unsupported = |what: String| Err(Error::Unsupported(what));
         let log = settings.get(knob::FLUSH_LOG);
         if log.is_empty() {
@@ -78,7 +78,7 @@ impl Work {
                 "file-size={file_bytes} has more than {PIECES_MAX} blocks"
             ));
         }
-        let begin = Begin {
+        let begin = LoggedFiles {
             log: 1,
             campaign: 0,
             files: Vec::new(),
@@ -87,7 +87,7 @@ impl Work {
             block_bytes: block,
             checksum,
         };
-        Ok(Work {
+        Ok(FlushLoad {
             format: Format { block_bytes: block as usize, checksum },
             piece_bytes: piece as usize,
             file_bytes,
@@ -103,9 +103,12 @@ impl Work {
     /// The same for the streams of a trial, with the log open.
     ///
     /// # Errors
-    /// As [`Work::new`]; and when the log cannot be written, or is somebody else's file.
-    pub fn of(settings: &Settings, spec: &LoadSpec) -> Result<(Work, Vec<Note>), Error> {
-        let mut work = Work::new(settings)?;
+    /// As [`FlushLoad::new`]; and when the log cannot be written, or is somebody else's file.
+    pub fn from_settings(
+        settings: &Settings,
+        spec: &LoadSpec,
+    ) -> Result<(FlushLoad, Vec<Note>), Error> {
+        let mut work = FlushLoad::new(settings)?;
         let file = |(stream, folders): (usize, &Vec<PathBuf>)| {
             let folder = folders.first().cloned().unwrap_or_default();
             folder.join(data::name(stream as u64)).display().to_string()
@@ -141,13 +144,13 @@ impl Work {
 
     /// Puts a line into the log, on its device. The first one says what the log is about: all files
     /// are written by then.
-    fn note(&self, line: &Line) -> Result<(), LoadFailure> {
+    fn note(&self, line: &FlushLogLine) -> Result<(), LoadFailure> {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(appender) = log.as_mut() else { return Ok(()) };
         let mut text = String::new();
         if !appender.begun {
             // On a line of its own, whatever was cut before.
-            text = format!("\n{}", Line::Begin(self.begin.clone()).text());
+            text = format!("\n{}", FlushLogLine::Begin(self.begin.clone()).text());
         }
         text.push_str(&line.text());
         let written = appender.file.write_all(text.as_bytes());
@@ -182,38 +185,41 @@ fn open(path: &Path) -> Result<File, Error> {
 ///
 /// # Errors
 /// With what could not be written.
-pub fn run(trial: &Trial<Work>, index: usize) -> Result<Yield, LoadFailure> {
+pub fn run(trial: &ClientTrial<FlushLoad>, index: usize) -> Result<ClientResult, LoadFailure> {
     stand_alone()?;
-    let mut stream = Stream::new(trial, index)?;
+    let mut stream = FlushStream::new(trial, index)?;
     let yielded = carry(&mut stream, &trial.terms, &trial.shared, index)?;
     if stream.next.is_some() {
-        trial.work.note(&Line::End { stream: index as u64 })?;
+        trial.work.note(&FlushLogLine::End { stream: index as u64 })?;
     }
     Ok(yielded)
 }
 
-struct Stream<'a> {
-    work: &'a Work,
+struct FlushStream<'a> {
+    work: &'a FlushLoad,
     stream: u64,
     data: Data,
     buffer: Buffer,
     /// Of each piece, the newest generation that was begun.
     generations: Vec<u32>,
     /// What is written next, once the log says so.
-    next: Option<Written>,
+    next: Option<PieceWrite>,
     random: u64,
     left: u64,
 }
 
-impl<'a> Stream<'a> {
+impl<'a> FlushStream<'a> {
     /// Makes the file, all of it durable.
-    fn new(trial: &'a Trial<Work>, index: usize) -> Result<Stream<'a>, LoadFailure> {
+    fn new(
+        trial: &'a ClientTrial<FlushLoad>,
+        index: usize,
+    ) -> Result<FlushStream<'a>, LoadFailure> {
         let work = &trial.work;
         let path = trial.place(index).join(data::name(index as u64));
         let block = work.format.block_bytes as u64;
         let data = Data::open(path, work.direct, true, work.file_bytes, block)?;
         let pieces = work.file_bytes / work.piece_bytes as u64;
-        let mut stream = Stream {
+        let mut stream = FlushStream {
             work,
             stream: index as u64,
             data,
@@ -224,7 +230,7 @@ impl<'a> Stream<'a> {
             left: pieces,
         };
         for piece in 0..pieces {
-            stream.write(Written { piece, generation: 0 })?;
+            stream.write(PieceWrite { piece, generation: 0 })?;
         }
         stream.data.flush()?;
         let name = stream.data.path.parent().unwrap_or(Path::new("."));
@@ -234,7 +240,7 @@ impl<'a> Stream<'a> {
         Ok(stream)
     }
 
-    fn write(&mut self, written: Written) -> Result<(), LoadFailure> {
+    fn write(&mut self, written: PieceWrite) -> Result<(), LoadFailure> {
         let first = Identity {
             campaign: self.work.campaign,
             file: self.stream << 32,
@@ -246,7 +252,7 @@ impl<'a> Stream<'a> {
     }
 
     /// Draws the next piece to be written over.
-    fn draw(&mut self) -> Written {
+    fn draw(&mut self) -> PieceWrite {
         // SplitMix64 (Steele, Lea and Flood, 2014).
         self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.random;
@@ -255,17 +261,17 @@ impl<'a> Stream<'a> {
         let piece = (mixed ^ (mixed >> 31)) % self.generations.len() as u64;
         let generation = &mut self.generations[piece as usize];
         *generation = generation.saturating_add(1);
-        Written { piece, generation: u64::from(*generation) }
+        PieceWrite { piece, generation: u64::from(*generation) }
     }
 }
 
-impl Client for Stream<'_> {
-    fn step(&mut self, tally: &mut Tally<'_>) -> Result<Turn, LoadFailure> {
+impl Client for FlushStream<'_> {
+    fn step(&mut self, tally: &mut ClientTally<'_>) -> Result<ClientStep, LoadFailure> {
         let written = match self.next {
             Some(next) => next,
             None => {
                 let (stream, next) = (self.stream, self.draw());
-                self.work.note(&Line::First { stream, next })?;
+                self.work.note(&FlushLogLine::First { stream, next })?;
                 self.next = Some(next);
                 next
             }
@@ -279,15 +285,15 @@ impl Client for Stream<'_> {
         tally.record(Operation::Fsync, tally.last_ns().saturating_sub(begun_ns));
         let (stream, next) = (self.stream, self.draw());
         // Not acknowledged to anybody before this is on the log's device.
-        self.work.note(&Line::Acknowledged { stream, done: written, next })?;
+        self.work.note(&FlushLogLine::Acknowledged { stream, done: written, next })?;
         self.next = Some(next);
         tally.mark();
         self.left -= 1;
         if self.left > 0 {
-            return Ok(Turn::Part);
+            return Ok(ClientStep::Part);
         }
         self.left = self.generations.len() as u64;
-        Ok(Turn::Round)
+        Ok(ClientStep::Round)
     }
 
     fn kinds(&self) -> Vec<Operation> {

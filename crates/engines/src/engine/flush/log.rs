@@ -16,7 +16,7 @@ const DIGITS: usize = 8;
 
 /// The files that a log is about, once all of them are written and durable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Begin {
+pub struct LoggedFiles {
     /// Version of this layout: 1.
     pub log: u32,
     /// Whose blocks these are.
@@ -35,7 +35,7 @@ pub struct Begin {
 
 /// One write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Written {
+pub struct PieceWrite {
     /// Number of the piece in its file.
     pub piece: u64,
     /// Which writing of it; the file is made with 0.
@@ -45,24 +45,24 @@ pub struct Written {
 /// A line of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Line {
+pub enum FlushLogLine {
     /// A trial begins; what stood before is about files that are no more.
-    Begin(Begin),
+    Begin(LoggedFiles),
     /// A stream is about to begin its first write.
     First {
         /// Which stream.
         stream: u64,
         /// What it writes.
-        next: Written,
+        next: PieceWrite,
     },
     /// A write was acknowledged, flushed and all, and the next one is about to begin.
     Acknowledged {
         /// Which stream.
         stream: u64,
         /// What was written.
-        done: Written,
+        done: PieceWrite,
         /// What it writes next.
-        next: Written,
+        next: PieceWrite,
     },
     /// A stream has ended: its next write did not begin.
     End {
@@ -79,7 +79,7 @@ const BLOCK_BYTES: std::ops::RangeInclusive<u64> = 512..=1 << 20;
 /// Of each file: the generation of each is kept in memory.
 pub const PIECES_MAX: u64 = 64 << 20;
 
-impl Begin {
+impl LoggedFiles {
     /// Pieces of each file.
     pub fn pieces(&self) -> u64 {
         self.file_bytes / self.piece_bytes.max(1)
@@ -96,12 +96,12 @@ impl Begin {
             && self.files.len() <= FILES_MAX
     }
 
-    fn has(&self, stream: u64, written: &Written) -> bool {
+    fn has(&self, stream: u64, written: &PieceWrite) -> bool {
         stream < self.files.len() as u64 && written.piece < self.pieces()
     }
 }
 
-impl Line {
+impl FlushLogLine {
     /// As it is written, its end included.
     pub fn text(&self) -> String {
         // Plain data of numbers and strings always has a text.
@@ -111,19 +111,19 @@ impl Line {
     }
 
     /// Whether it is about a piece of these files.
-    fn is_of(&self, begin: &Begin) -> bool {
+    fn is_of(&self, begin: &LoggedFiles) -> bool {
         match self {
-            Line::Begin(_) => false,
-            Line::First { stream, next } => begin.has(*stream, next),
-            Line::Acknowledged { stream, done, next } => {
+            FlushLogLine::Begin(_) => false,
+            FlushLogLine::First { stream, next } => begin.has(*stream, next),
+            FlushLogLine::Acknowledged { stream, done, next } => {
                 begin.has(*stream, done) && begin.has(*stream, next)
             }
-            Line::End { stream } => *stream < begin.files.len() as u64,
+            FlushLogLine::End { stream } => *stream < begin.files.len() as u64,
         }
     }
 
     /// Reads one, without its end; `None` when it is not whole.
-    pub fn parse(text: &str) -> Option<Line> {
+    pub fn parse(text: &str) -> Option<FlushLogLine> {
         let text = text.strip_suffix('\r').unwrap_or(text);
         let (body, digits) = text.rsplit_once(' ')?;
         let whole = digits.len() == DIGITS && u32::from_str_radix(digits, 16).ok()? == sum(body);
@@ -140,25 +140,25 @@ fn sum(body: &str) -> u32 {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Log {
     /// The files.
-    pub begin: Begin,
+    pub begin: LoggedFiles,
     /// The newest acknowledged generation of each piece, by stream and piece; 0 of others.
     pub acknowledged: BTreeMap<(u64, u64), u64>,
     /// Acknowledged writes in all.
     pub writes: u64,
     /// What each stream may have been writing at the end.
-    pub in_flight: BTreeMap<u64, Written>,
+    pub in_flight: BTreeMap<u64, PieceWrite>,
     /// Lines that are torn, and say nothing.
     pub damaged: u64,
 }
 
 /// Reads a log, line by line.
 #[derive(Debug, Default)]
-pub struct Reader {
+pub struct FlushLogReader {
     log: Option<Log>,
     damaged: u64,
 }
 
-impl Reader {
+impl FlushLogReader {
     /// The next line, without its end.
     pub fn take(&mut self, text: &[u8]) {
         let text = String::from_utf8_lossy(text);
@@ -166,8 +166,8 @@ impl Reader {
         if text.is_empty() {
             return;
         }
-        match (Line::parse(text), &mut self.log) {
-            (Some(Line::Begin(begin)), log) if begin.is_possible() => {
+        match (FlushLogLine::parse(text), &mut self.log) {
+            (Some(FlushLogLine::Begin(begin)), log) if begin.is_possible() => {
                 self.damaged = 0;
                 *log = Some(Log {
                     begin,
@@ -189,19 +189,19 @@ impl Reader {
 }
 
 impl Log {
-    fn add(&mut self, line: &Line) {
+    fn add(&mut self, line: &FlushLogLine) {
         match line {
-            Line::Begin(_) => {}
-            Line::First { stream, next } => {
+            FlushLogLine::Begin(_) => {}
+            FlushLogLine::First { stream, next } => {
                 self.in_flight.insert(*stream, *next);
             }
-            Line::Acknowledged { stream, done, next } => {
+            FlushLogLine::Acknowledged { stream, done, next } => {
                 let newest = self.acknowledged.entry((*stream, done.piece)).or_default();
                 *newest = done.generation.max(*newest);
                 self.writes += 1;
                 self.in_flight.insert(*stream, *next);
             }
-            Line::End { stream } => {
+            FlushLogLine::End { stream } => {
                 self.in_flight.remove(stream);
             }
         }
@@ -212,8 +212,8 @@ impl Log {
 mod tests {
     use super::*;
 
-    fn begin() -> Line {
-        Line::Begin(Begin {
+    fn begin() -> FlushLogLine {
+        FlushLogLine::Begin(LoggedFiles {
             log: 1,
             campaign: 7,
             files: vec!["/srv/a b/\"x\".dat".into()],
@@ -224,27 +224,27 @@ mod tests {
         })
     }
 
-    fn written(piece: u64, generation: u64) -> Written {
-        Written { piece, generation }
+    fn written(piece: u64, generation: u64) -> PieceWrite {
+        PieceWrite { piece, generation }
     }
 
-    fn lines() -> Vec<Line> {
+    fn lines() -> Vec<FlushLogLine> {
         vec![
             begin(),
-            Line::First { stream: 0, next: written(3, 1) },
-            Line::Acknowledged { stream: 0, done: written(3, 1), next: written(5, 1) },
-            Line::Acknowledged { stream: 0, done: written(5, 1), next: written(3, 2) },
+            FlushLogLine::First { stream: 0, next: written(3, 1) },
+            FlushLogLine::Acknowledged { stream: 0, done: written(3, 1), next: written(5, 1) },
+            FlushLogLine::Acknowledged { stream: 0, done: written(5, 1), next: written(3, 2) },
         ]
     }
 
     fn read(text: &[u8]) -> Option<Log> {
-        let mut reader = Reader::default();
+        let mut reader = FlushLogReader::default();
         text.split(|byte| *byte == b'\n').for_each(|line| reader.take(line));
         reader.end()
     }
 
     fn text() -> String {
-        lines().iter().map(Line::text).collect()
+        lines().iter().map(FlushLogLine::text).collect()
     }
 
     #[test]
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(log.acknowledged, [((0, 3), 1), ((0, 5), 1)].into());
         assert_eq!((log.writes, log.damaged), (2, 0));
         assert_eq!(log.in_flight, [(0, written(3, 2))].into());
-        let ended = text() + &Line::End { stream: 0 }.text();
+        let ended = text() + &FlushLogLine::End { stream: 0 }.text();
         assert!(read(ended.as_bytes()).unwrap().in_flight.is_empty());
         assert_eq!(read(text().replace('\n', "\r\n").as_bytes()), Some(log));
     }
@@ -293,14 +293,14 @@ mod tests {
     /// checksum made right, `verify --flushed` asked for as many bytes of memory at once.
     #[test]
     fn a_log_of_what_no_trial_can_have_written_says_nothing() {
-        let Line::Begin(good) = begin() else { panic!("it begins") };
-        let with = |change: fn(&mut Begin)| {
+        let FlushLogLine::Begin(good) = begin() else { panic!("it begins") };
+        let with = |change: fn(&mut LoggedFiles)| {
             let mut begin = good.clone();
             change(&mut begin);
-            read(Line::Begin(begin).text().as_bytes())
+            read(FlushLogLine::Begin(begin).text().as_bytes())
         };
         assert!(with(|_| {}).is_some());
-        type Change = (&'static str, fn(&mut Begin));
+        type Change = (&'static str, fn(&mut LoggedFiles));
         let changes: [Change; 7] = [
             ("piece", |it| (it.piece_bytes, it.file_bytes) = (1 << 60, 1 << 60)),
             ("no piece", |it| it.piece_bytes = 0),
@@ -315,10 +315,14 @@ mod tests {
         }
         // Nor is anything kept of pieces and streams that are not there.
         let strange = [
-            Line::First { stream: 1, next: written(3, 1) },
-            Line::Acknowledged { stream: 0, done: written(1 << 50, 1), next: written(5, 1) },
+            FlushLogLine::First { stream: 1, next: written(3, 1) },
+            FlushLogLine::Acknowledged {
+                stream: 0,
+                done: written(1 << 50, 1),
+                next: written(5, 1),
+            },
         ];
-        let text: String = strange.iter().map(Line::text).collect();
+        let text: String = strange.iter().map(FlushLogLine::text).collect();
         let log = read(format!("{}{text}", begin().text()).as_bytes()).unwrap();
         assert!(log.acknowledged.is_empty() && log.in_flight.is_empty() && log.damaged == 2);
     }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::check::{Findings, check, read_log};
+use super::check::{FlushCheckResult, check, read_log};
 use super::clients;
-use super::log::{Log, Written};
+use super::log::{Log, PieceWrite};
 use crate::engine::clients::testing::{CAMPAIGN, trial_of};
 use crate::engine::load::protocol::{Failure, LoadResult};
 use base::hash::Checksum;
@@ -43,7 +43,7 @@ fn put(log: &Log, stream: u64, offset: u64, generation: u64, damage: bool) {
     file.write_all_at(&block, offset).unwrap();
 }
 
-fn findings(log: &Log) -> Findings {
+fn findings(log: &Log) -> FlushCheckResult {
     check(log, &mut |_| {}).unwrap()
 }
 
@@ -53,7 +53,7 @@ fn all_that_was_acknowledged_is_there_after_a_trial() {
     let log = read_log(&path).unwrap();
     assert_eq!((log.writes, log.damaged), (32, 0), "16 pieces of two streams");
     assert!(log.in_flight.is_empty());
-    let all = Findings { blocks: 128, ..Findings::default() };
+    let all = FlushCheckResult { blocks: 128, ..FlushCheckResult::default() };
     assert_eq!(findings(&log), all);
     assert_eq!(read_log(&path).unwrap().begin.campaign, CAMPAIGN);
 }
@@ -83,7 +83,7 @@ fn a_write_under_way_may_have_left_either_or_neither() {
     let (_folder, path) = done();
     let mut log = read_log(&path).unwrap();
     let newest = log.acknowledged.get(&(0, 3)).copied().unwrap_or(0);
-    log.in_flight.insert(0, Written { piece: 3, generation: newest + 1 });
+    log.in_flight.insert(0, PieceWrite { piece: 3, generation: newest + 1 });
     let at = 3 * 2048;
     assert_eq!(findings(&log).in_flight_older, 4);
     put(&log, 0, at, newest + 1, false);

@@ -57,7 +57,7 @@ pub fn name(stream: u64) -> String {
 
 /// How a read ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Came {
+pub enum ReadOutcome {
     /// So many bytes; fewer than were asked for where the file ends.
     Bytes(usize),
     /// The kernel gave an error.
@@ -96,17 +96,17 @@ impl Data {
     }
 
     /// Reads until the buffer is full, the file ends, or the kernel gives an error.
-    pub fn read(&self, buffer: &mut [u8], offset: u64) -> Came {
+    pub fn read(&self, buffer: &mut [u8], offset: u64) -> ReadOutcome {
         let mut filled = 0;
         while filled < buffer.len() {
             match self.file.read_at(&mut buffer[filled..], offset + filled as u64) {
                 Ok(0) => break,
                 Ok(came) => filled += came,
                 Err(why) if why.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(why) => return Came::Error(why.raw_os_error().unwrap_or(libc::EIO)),
+                Err(why) => return ReadOutcome::Error(why.raw_os_error().unwrap_or(libc::EIO)),
             }
         }
-        Came::Bytes(filled)
+        ReadOutcome::Bytes(filled)
     }
 
     /// Writes all of the buffer.
@@ -207,11 +207,11 @@ mod tests {
         data.write(&[7; 4096], 4096).unwrap();
         data.flush().unwrap();
         let mut buffer = [0; 8192];
-        assert_eq!((data.read(&mut buffer, 4096), buffer[4095]), (Came::Bytes(8192), 7));
+        assert_eq!((data.read(&mut buffer, 4096), buffer[4095]), (ReadOutcome::Bytes(8192), 7));
         data.file.set_len(6000).unwrap();
-        assert_eq!(data.read(&mut buffer, 4096), Came::Bytes(6000 - 4096));
+        assert_eq!(data.read(&mut buffer, 4096), ReadOutcome::Bytes(6000 - 4096));
         // What is there is not cut when it is opened again.
         let again = Data::open(path, false, false, 1 << 16, 4096).unwrap();
-        assert_eq!(again.read(&mut buffer, 0), Came::Bytes(6000));
+        assert_eq!(again.read(&mut buffer, 0), ReadOutcome::Bytes(6000));
     }
 }

@@ -45,7 +45,7 @@ pub struct Shape {
 
 /// What is done to the file at present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum IntegrityPhase {
     /// A generation is written.
     Write,
     /// All is read from the beginning to the end.
@@ -54,18 +54,21 @@ pub enum Phase {
     Random,
 }
 
-impl Phase {
-    const NAMES: [(&str, Phase); 3] =
-        [("write", Phase::Write), ("sequential", Phase::Sequential), ("random", Phase::Random)];
+impl IntegrityPhase {
+    const NAMES: [(&str, IntegrityPhase); 3] = [
+        ("write", IntegrityPhase::Write),
+        ("sequential", IntegrityPhase::Sequential),
+        ("random", IntegrityPhase::Random),
+    ];
 
     fn name(self) -> &'static str {
-        Phase::NAMES.iter().find(|(_, phase)| *phase == self).map_or("", |(name, _)| name)
+        IntegrityPhase::NAMES.iter().find(|(_, phase)| *phase == self).map_or("", |(name, _)| name)
     }
 }
 
 /// A generation that is not complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Begun {
+pub struct IncompleteGeneration {
     /// Of the pieces before this one, all that the generation chooses were written and flushed.
     pub next: u64,
     /// Those from `next` on may have been written as well.
@@ -74,7 +77,7 @@ pub struct Begun {
 
 /// What must be in a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expected {
+pub enum ExpectedGeneration {
     /// This generation.
     Exactly(u64),
     /// Each block holds the older or the newer one: its writing was under way in a crash.
@@ -83,7 +86,7 @@ pub enum Expected {
 
 /// A block that was wrong or unreadable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Seen {
+pub struct FaultyBlock {
     /// Where in the file, bytes.
     pub offset: u64,
     /// What should have been there.
@@ -94,28 +97,28 @@ pub struct Seen {
 
 /// Where a stream stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State {
+pub struct StreamState {
     /// Complete generations; the newest is one less, and the next one to be written bears this.
     pub complete: u64,
     /// The generation in hand.
-    pub begun: Option<Begun>,
+    pub begun: Option<IncompleteGeneration>,
     /// What is done.
-    pub phase: Phase,
+    pub phase: IntegrityPhase,
     /// Pieces of the phase that are done, when it reads.
     pub next: u64,
     /// In which boot.
     pub boot: String,
     /// Wrong and unreadable blocks that were counted, each with the seed of the trial that did.
-    pub known: BTreeMap<Seen, u64>,
+    pub known: BTreeMap<FaultyBlock, u64>,
 }
 
-impl State {
+impl StreamState {
     /// Nothing is written yet.
-    pub fn fresh(boot: &str) -> State {
-        State {
+    pub fn fresh(boot: &str) -> StreamState {
+        StreamState {
             complete: 0,
-            begun: Some(Begun { next: 0, open: false }),
-            phase: Phase::Write,
+            begun: Some(IncompleteGeneration { next: 0, open: false }),
+            phase: IntegrityPhase::Write,
             next: 0,
             boot: boot.to_owned(),
             known: BTreeMap::new(),
@@ -127,7 +130,7 @@ impl State {
     pub fn take_up(&mut self, boot: &str, trial: u64) {
         let crashed = self.begun.is_some_and(|begun| begun.open);
         if self.complete > 0 && (crashed || self.boot != boot) {
-            (self.phase, self.next) = (Phase::Sequential, 0);
+            (self.phase, self.next) = (IntegrityPhase::Sequential, 0);
         }
         boot.clone_into(&mut self.boot);
         // A trial that was stopped is run again, and what it counted was never kept.
@@ -135,23 +138,23 @@ impl State {
     }
 
     /// What must be in `piece`, of a file that was written once.
-    pub fn expected(&self, rewrites: &Rewrites, piece: u64) -> Expected {
+    pub fn expected(&self, rewrites: &Rewrites, piece: u64) -> ExpectedGeneration {
         let newest = self.complete.saturating_sub(1);
         let older = rewrites.expected(newest, piece);
         match self.begun.filter(|_| rewrites.chooses(self.complete, piece)) {
-            Some(begun) if piece < begun.next => Expected::Exactly(self.complete),
-            Some(begun) if begun.open => Expected::Either(older, self.complete),
-            _ => Expected::Exactly(older),
+            Some(begun) if piece < begun.next => ExpectedGeneration::Exactly(self.complete),
+            Some(begun) if begun.open => ExpectedGeneration::Either(older, self.complete),
+            _ => ExpectedGeneration::Exactly(older),
         }
     }
 
     /// All was read in this phase; gives whether a round is over.
     pub fn read_through(&mut self) -> bool {
-        let over = self.phase == Phase::Random;
+        let over = self.phase == IntegrityPhase::Random;
         self.next = 0;
         self.phase = match (over, self.begun) {
-            (false, None) => Phase::Random,
-            _ => Phase::Write,
+            (false, None) => IntegrityPhase::Random,
+            _ => IntegrityPhase::Write,
         };
         over
     }
@@ -160,19 +163,19 @@ impl State {
     /// left.
     pub fn open(&mut self) {
         let next = self.begun.map_or(0, |begun| begun.next);
-        self.begun = Some(Begun { next, open: true });
+        self.begun = Some(IncompleteGeneration { next, open: true });
     }
 
     /// What the generation in hand writes before `next` is flushed, and nothing else of it was
     /// written.
     pub fn leave(&mut self, next: u64) {
-        self.begun = Some(Begun { next, open: false });
+        self.begun = Some(IncompleteGeneration { next, open: false });
     }
 
     /// The generation in hand is flushed, all of it.
     pub fn written_through(&mut self, rewrites: &Rewrites, piece_bytes: u64) {
         self.complete += 1;
-        (self.begun, self.phase, self.next) = (None, Phase::Sequential, 0);
+        (self.begun, self.phase, self.next) = (None, IntegrityPhase::Sequential, 0);
         let newest = self.complete - 1;
         self.known.retain(|seen, _| {
             rewrites.expected(newest, seen.offset / piece_bytes.max(1)) == seen.generation
@@ -180,7 +183,7 @@ impl State {
     }
 
     /// Whether a block was not counted before; it is now, by the trial of this seed.
-    pub fn is_new(&mut self, seen: Seen, trial: u64) -> bool {
+    pub fn is_new(&mut self, seen: FaultyBlock, trial: u64) -> bool {
         if self.known.contains_key(&seen) {
             return false;
         }
@@ -193,7 +196,8 @@ impl State {
     /// Its text, which ends with a line that says so.
     pub fn text(&self, shape: &Shape) -> String {
         let mut text = format!("{MAGIC}\n{}", shape.text());
-        let Begun { next, open } = self.begun.unwrap_or(Begun { next: 0, open: false });
+        let IncompleteGeneration { next, open } =
+            self.begun.unwrap_or(IncompleteGeneration { next: 0, open: false });
         let begun = if self.begun.is_some() { "yes" } else { "no" };
         let rows = [
             ("complete", self.complete.to_string()),
@@ -208,7 +212,7 @@ impl State {
             // Writing into a String cannot fail.
             let _ = writeln!(text, "{name} {value}");
         }
-        for (Seen { offset, generation, unreadable }, trial) in &self.known {
+        for (FaultyBlock { offset, generation, unreadable }, trial) in &self.known {
             let kind = if *unreadable { "unreadable" } else { "wrong" };
             let _ = writeln!(text, "{kind} {offset} {generation} {trial}");
         }
@@ -216,11 +220,11 @@ impl State {
         text
     }
 
-    /// Reads what [`State::text`] wrote of a file of this shape.
+    /// Reads what [`StreamState::text`] wrote of a file of this shape.
     ///
     /// # Errors
     /// Why it says nothing of such a file.
-    pub fn parse(text: &str, shape: &Shape) -> Result<State, String> {
+    pub fn parse(text: &str, shape: &Shape) -> Result<StreamState, String> {
         let torn = || "it is torn or was changed".to_owned();
         let own = format!("{MAGIC}\n");
         let rest = text.strip_prefix(&own).ok_or_else(torn)?;
@@ -240,9 +244,13 @@ impl State {
             |text: Option<&str>| text.and_then(|it| it.parse::<u64>().ok()).ok_or_else(torn);
         let complete = number(value("complete"))?;
         let is_begun = yes(value("begun"))?;
-        let begun = Begun { next: number(value("begun-next"))?, open: yes(value("begun-open"))? };
+        let begun = IncompleteGeneration {
+            next: number(value("begun-next"))?,
+            open: yes(value("begun-open"))?,
+        };
         let phase = value("phase").ok_or_else(torn)?;
-        let phase = Phase::NAMES.iter().find(|(name, _)| *name == phase).ok_or_else(torn)?.1;
+        let phase =
+            IntegrityPhase::NAMES.iter().find(|(name, _)| *name == phase).ok_or_else(torn)?.1;
         let next = number(value("next"))?;
         let boot = value("boot").ok_or_else(torn)?.to_owned();
         let mut known = BTreeMap::new();
@@ -252,14 +260,14 @@ impl State {
                 return Err(torn());
             };
             let (offset, generation) = (number(Some(offset))?, number(Some(generation))?);
-            let seen = Seen { offset, generation, unreadable: kind == "unreadable" };
+            let seen = FaultyBlock { offset, generation, unreadable: kind == "unreadable" };
             known.insert(seen, number(Some(trial))?);
         }
         let begun = is_begun.then_some(begun);
-        if complete == 0 && (begun.is_none() || phase != Phase::Write) {
+        if complete == 0 && (begun.is_none() || phase != IntegrityPhase::Write) {
             return Err(torn());
         }
-        Ok(State { complete, begun, phase, next, boot, known })
+        Ok(StreamState { complete, begun, phase, next, boot, known })
     }
 
     /// Puts it on the disk, name and all.
@@ -275,7 +283,7 @@ impl State {
     ///
     /// # Errors
     /// Why what is kept there does not serve.
-    pub fn load(path: &Path, shape: &Shape) -> Result<Option<State>, String> {
+    pub fn load(path: &Path, shape: &Shape) -> Result<Option<StreamState>, String> {
         let failed = |why: std::io::Error| format!("cannot read {}: {why}", path.display());
         let file = match beneath::open_file(path, OFlags::RDONLY) {
             Err(why) if why.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -283,7 +291,7 @@ impl State {
         };
         let mut text = String::new();
         file.take(STATE_BYTES_MAX).read_to_string(&mut text).map_err(failed)?;
-        State::parse(&text, shape).map(Some)
+        StreamState::parse(&text, shape).map(Some)
     }
 }
 
@@ -323,13 +331,13 @@ mod tests {
         Rewrites::new(9, 0.25)
     }
 
-    fn wrong(offset: u64, generation: u64) -> Seen {
-        Seen { offset, generation, unreadable: false }
+    fn wrong(offset: u64, generation: u64) -> FaultyBlock {
+        FaultyBlock { offset, generation, unreadable: false }
     }
 
     /// After so many generations.
-    fn after(generations: u64) -> State {
-        let mut state = State::fresh("boot");
+    fn after(generations: u64) -> StreamState {
+        let mut state = StreamState::fresh("boot");
         for _ in 0..generations {
             state.open();
             state.written_through(&rewrites(), 65536);
@@ -343,9 +351,9 @@ mod tests {
         state.open();
         state.leave(7);
         assert!(state.is_new(wrong(4096, 2), 11) && !state.is_new(wrong(4096, 2), 12));
-        assert!(state.is_new(Seen { unreadable: true, ..wrong(4096, 2) }, 12));
+        assert!(state.is_new(FaultyBlock { unreadable: true, ..wrong(4096, 2) }, 12));
         let text = state.text(&shape());
-        assert_eq!(State::parse(&text, &shape()), Ok(state));
+        assert_eq!(StreamState::parse(&text, &shape()), Ok(state));
         for other in [
             Shape { campaign: 0xac, ..shape() },
             Shape { stream: 2, ..shape() },
@@ -355,7 +363,7 @@ mod tests {
             Shape { share: 0.5, ..shape() },
         ] {
             assert_eq!(
-                State::parse(&text, &other).unwrap_err(),
+                StreamState::parse(&text, &other).unwrap_err(),
                 "it is of a file of another shape"
             );
         }
@@ -367,25 +375,30 @@ mod tests {
         state.is_new(wrong(8192, 1), 5);
         let text = state.text(&shape());
         for end in 0..text.len() {
-            assert!(State::parse(&text[..end], &shape()).is_err(), "{end}");
+            assert!(StreamState::parse(&text[..end], &shape()).is_err(), "{end}");
         }
-        assert!(State::parse(&text.replace("phase sequential", "phase x"), &shape()).is_err());
-        let none = State::fresh("boot").text(&shape());
+        assert!(
+            StreamState::parse(&text.replace("phase sequential", "phase x"), &shape()).is_err()
+        );
+        let none = StreamState::fresh("boot").text(&shape());
         let lie = none.replace("phase write", "phase random");
-        assert!(State::parse(&lie, &shape()).is_err(), "nothing was written that could be read");
+        assert!(
+            StreamState::parse(&lie, &shape()).is_err(),
+            "nothing was written that could be read"
+        );
     }
 
     #[test]
     fn a_round_is_a_writing_a_reading_in_order_and_one_at_random() {
-        let mut state = State::fresh("boot");
-        assert_eq!(state.phase, Phase::Write);
+        let mut state = StreamState::fresh("boot");
+        assert_eq!(state.phase, IntegrityPhase::Write);
         state.open();
         state.written_through(&rewrites(), 65536);
-        assert_eq!((state.phase, state.complete), (Phase::Sequential, 1));
+        assert_eq!((state.phase, state.complete), (IntegrityPhase::Sequential, 1));
         assert!(!state.read_through());
-        assert_eq!(state.phase, Phase::Random);
+        assert_eq!(state.phase, IntegrityPhase::Random);
         assert!(state.read_through(), "a round is over");
-        assert_eq!((state.phase, state.begun), (Phase::Write, None));
+        assert_eq!((state.phase, state.begun), (IntegrityPhase::Write, None));
     }
 
     /// The states that a crash, or the end of a trial, leaves: before the first write, in the
@@ -396,7 +409,7 @@ mod tests {
         let chosen: Vec<u64> = (0..64).filter(|piece| rewrites.chooses(3, *piece)).collect();
         assert!(chosen.len() > 6);
         for piece in 0..64 {
-            let due = Expected::Exactly(rewrites.expected(2, piece));
+            let due = ExpectedGeneration::Exactly(rewrites.expected(2, piece));
             assert_eq!(state.expected(&rewrites, piece), due);
         }
         state.open();
@@ -404,15 +417,19 @@ mod tests {
         for piece in 0..64 {
             let new = chosen[..3].contains(&piece);
             let due = if new { 3 } else { rewrites.expected(2, piece) };
-            assert_eq!(state.expected(&rewrites, piece), Expected::Exactly(due), "{piece}");
+            assert_eq!(
+                state.expected(&rewrites, piece),
+                ExpectedGeneration::Exactly(due),
+                "{piece}"
+            );
         }
         state.open();
         for piece in 0..64 {
             let older = rewrites.expected(2, piece);
             let due = match chosen.iter().position(|it| *it == piece) {
-                Some(0..3) => Expected::Exactly(3),
-                Some(_) => Expected::Either(older, 3),
-                None => Expected::Exactly(older),
+                Some(0..3) => ExpectedGeneration::Exactly(3),
+                Some(_) => ExpectedGeneration::Either(older, 3),
+                None => ExpectedGeneration::Exactly(older),
             };
             assert_eq!(state.expected(&rewrites, piece), due, "{piece}");
         }
@@ -428,19 +445,22 @@ mod tests {
         assert_eq!(same, calm, "the next trial of a boot goes on where the last one stopped");
         let mut booted = calm.clone();
         booted.take_up("another", 1);
-        assert_eq!((booted.phase, booted.next, booted.begun), (Phase::Sequential, 0, None));
+        assert_eq!(
+            (booted.phase, booted.next, booted.begun),
+            (IntegrityPhase::Sequential, 0, None)
+        );
         let mut crashed = after(2);
-        crashed.phase = Phase::Write;
+        crashed.phase = IntegrityPhase::Write;
         crashed.open();
         let begun = crashed.begun;
         crashed.take_up("boot", 1);
-        assert_eq!((crashed.phase, crashed.begun), (Phase::Sequential, begun));
+        assert_eq!((crashed.phase, crashed.begun), (IntegrityPhase::Sequential, begun));
         assert!(!crashed.read_through());
-        assert_eq!(crashed.phase, Phase::Write, "and is then written to its end");
-        let mut first = State::fresh("boot");
+        assert_eq!(crashed.phase, IntegrityPhase::Write, "and is then written to its end");
+        let mut first = StreamState::fresh("boot");
         first.open();
         first.take_up("another", 1);
-        assert_eq!(first.phase, Phase::Write, "there is nothing to read yet");
+        assert_eq!(first.phase, IntegrityPhase::Write, "there is nothing to read yet");
     }
 
     #[test]

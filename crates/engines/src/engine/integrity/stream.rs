@@ -3,12 +3,12 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::data::{self, Buffer, Came, Data};
-use super::state::{Expected, Phase, Seen, Shape, State};
-use super::work::Work;
-use crate::engine::clients::serve::Trial;
-use crate::engine::clients::tally::Tally;
-use crate::engine::clients::{Checked, Client, Turn, Yield, carry, stand_alone};
+use super::data::{self, Buffer, Data, ReadOutcome};
+use super::state::{ExpectedGeneration, FaultyBlock, IntegrityPhase, Shape, StreamState};
+use super::work::IntegrityLoad;
+use crate::engine::clients::serve::ClientTrial;
+use crate::engine::clients::tally::ClientTally;
+use crate::engine::clients::{CheckedReads, Client, ClientResult, ClientStep, carry, stand_alone};
 use crate::engine::file::Shuffle;
 use crate::engine::load::again::{ReadLocation, is_unreadable};
 use crate::engine::load::control::LoadEvent;
@@ -24,21 +24,21 @@ use host::sys::clock::{monotonic_ns, unix_ns};
 ///
 /// # Errors
 /// With what could not be written or kept; wrong and unreadable blocks are results.
-pub fn run(trial: &Trial<Work>, index: usize) -> Result<Yield, LoadFailure> {
+pub fn run(trial: &ClientTrial<IntegrityLoad>, index: usize) -> Result<ClientResult, LoadFailure> {
     stand_alone()?;
-    let mut stream = Stream::new(trial, index)?;
+    let mut stream = IntegrityStream::new(trial, index)?;
     let mut yielded = carry(&mut stream, &trial.terms, &trial.shared, index)?;
     stream.leave()?;
     yielded.checked = Some(stream.checked());
     Ok(yielded)
 }
 
-struct Stream<'a> {
-    trial: &'a Trial<Work>,
-    work: &'a Work,
+struct IntegrityStream<'a> {
+    trial: &'a ClientTrial<IntegrityLoad>,
+    work: &'a IntegrityLoad,
     shape: Shape,
     data: Data,
-    state: State,
+    state: StreamState,
     state_path: std::path::PathBuf,
     rewrites: Rewrites,
     pieces: u64,
@@ -54,15 +54,18 @@ struct Stream<'a> {
     notes: Vec<Note>,
 }
 
-impl<'a> Stream<'a> {
+impl<'a> IntegrityStream<'a> {
     /// Takes up the file where it was left, or makes it.
-    fn new(trial: &'a Trial<Work>, index: usize) -> Result<Stream<'a>, LoadFailure> {
+    fn new(
+        trial: &'a ClientTrial<IntegrityLoad>,
+        index: usize,
+    ) -> Result<IntegrityStream<'a>, LoadFailure> {
         let work = &trial.work;
         let shape = work.shape(index as u64);
         let folder = trial.place(index);
         let state_path = folder.join(format!("stream-{index:05}.state"));
         let mut notes = Vec::new();
-        let kept = State::load(&state_path, &shape).unwrap_or_else(|why| {
+        let kept = StreamState::load(&state_path, &shape).unwrap_or_else(|why| {
             let text = format!(
                 "Where the files stood could not be taken up ({why}): they were written anew."
             );
@@ -70,7 +73,7 @@ impl<'a> Stream<'a> {
             None
         });
         let anew = kept.is_none();
-        let mut state = kept.unwrap_or_else(|| State::fresh(&work.boot));
+        let mut state = kept.unwrap_or_else(|| StreamState::fresh(&work.boot));
         if state.complete > 0 && state.boot != work.boot {
             let text = "What was written before this boot was read back first.";
             notes.push(Note::new("over-a-boot", text));
@@ -81,7 +84,7 @@ impl<'a> Stream<'a> {
         let data = Data::open(path, work.direct, anew, work.file_bytes, block)?;
         let kept = work.kept.clone();
         let ledger = Ledger::new(work.format.checksum.name(), block, kept);
-        let mut stream = Stream {
+        let mut stream = IntegrityStream {
             trial,
             work,
             rewrites: work.rewrites(index as u64),
@@ -114,12 +117,12 @@ impl<'a> Stream<'a> {
     /// Makes ready for the phase that the state names, at the place that it names.
     fn begin_phase(&mut self) {
         self.at = match self.state.phase {
-            Phase::Write => self.state.begun.map_or(0, |begun| begun.next),
-            Phase::Sequential | Phase::Random => self.state.next,
+            IntegrityPhase::Write => self.state.begun.map_or(0, |begun| begun.next),
+            IntegrityPhase::Sequential | IntegrityPhase::Random => self.state.next,
         };
-        let random = self.state.phase == Phase::Random;
+        let random = self.state.phase == IntegrityPhase::Random;
         self.order = random.then(|| self.work.order(self.shape.stream, self.state.complete));
-        if self.state.phase == Phase::Write {
+        if self.state.phase == IntegrityPhase::Write {
             return;
         }
         let resident = self.data.drop_cached();
@@ -134,7 +137,7 @@ impl<'a> Stream<'a> {
     }
 
     /// Writes the next piece that the generation in hand chooses, or ends it.
-    fn write_next(&mut self, tally: &mut Tally<'_>) -> Result<Turn, LoadFailure> {
+    fn write_next(&mut self, tally: &mut ClientTally<'_>) -> Result<ClientStep, LoadFailure> {
         let generation = self.state.complete;
         let chosen = (self.at..self.pieces).find(|it| self.rewrites.chooses(generation, *it));
         if !self.state.begun.is_some_and(|begun| begun.open) {
@@ -149,10 +152,10 @@ impl<'a> Stream<'a> {
         self.data.write(self.buffer.all(), first.offset)?;
         tally.wrote(self.work.piece_bytes as u64);
         self.at = piece + 1;
-        Ok(Turn::Part)
+        Ok(ClientStep::Part)
     }
 
-    fn written_through(&mut self, tally: &mut Tally<'_>) -> Result<Turn, LoadFailure> {
+    fn written_through(&mut self, tally: &mut ClientTally<'_>) -> Result<ClientStep, LoadFailure> {
         tally.mark();
         let begun_ns = tally.last_ns();
         self.data.flush()?;
@@ -163,21 +166,21 @@ impl<'a> Stream<'a> {
         self.save()?;
         self.begin_phase();
         tally.mark();
-        Ok(Turn::Part)
+        Ok(ClientStep::Part)
     }
 
     /// Reads the next piece and checks it; what is wrong with it is a result.
-    fn read_next(&mut self, tally: &mut Tally<'_>) -> Result<Turn, LoadFailure> {
+    fn read_next(&mut self, tally: &mut ClientTally<'_>) -> Result<ClientStep, LoadFailure> {
         let piece = self.order.map_or(self.at, |order| order.image(self.at));
         let offset = piece * self.work.piece_bytes as u64;
         tally.mark();
         match self.data.read(self.buffer.all(), offset) {
-            Came::Bytes(came) => {
+            ReadOutcome::Bytes(came) => {
                 tally.read(came as u64);
                 self.check(piece, came);
             }
-            Came::Error(errno) if is_unreadable(errno) => self.read_in_blocks(piece, errno),
-            Came::Error(errno) => {
+            ReadOutcome::Error(errno) if is_unreadable(errno) => self.read_in_blocks(piece, errno),
+            ReadOutcome::Error(errno) => {
                 let (path, why) = (self.data.path.display(), errno_words(errno));
                 let found = self.found_so_far();
                 let what = format!("cannot read {path} at {offset}: {why}{found}");
@@ -185,10 +188,10 @@ impl<'a> Stream<'a> {
             }
         }
         self.at += 1;
-        let mut turn = Turn::Part;
+        let mut turn = ClientStep::Part;
         if self.at == self.pieces {
             if self.state.read_through() {
-                turn = Turn::Round;
+                turn = ClientStep::Round;
             }
             self.save()?;
             self.begin_phase();
@@ -204,19 +207,19 @@ impl<'a> Stream<'a> {
         let expected = self.state.expected(&self.rewrites, piece);
         let format = self.work.format;
         let first = match expected {
-            Expected::Exactly(generation) => self.identity(offset, generation),
-            Expected::Either(_, newer) => self.identity(offset, newer),
+            ExpectedGeneration::Exactly(generation) => self.identity(offset, generation),
+            ExpectedGeneration::Either(_, newer) => self.identity(offset, newer),
         };
         let whole = came / block_bytes * block_bytes;
         let wrong = match expected {
-            Expected::Exactly(generation) => {
+            ExpectedGeneration::Exactly(generation) => {
                 let came = &self.buffer.all()[..whole];
                 match format.first_wrong(came, first, |_| generation) {
                     None => Vec::new(),
                     Some(_) => format.wrong(came, first, |_| generation),
                 }
             }
-            Expected::Either(older, newer) => {
+            ExpectedGeneration::Either(older, newer) => {
                 let blocks = self.buffer.all()[..whole].chunks_exact(block_bytes).enumerate();
                 let wrong = blocks.filter(|(index, block)| {
                     let offset = offset + (index * block_bytes) as u64;
@@ -243,8 +246,8 @@ impl<'a> Stream<'a> {
         let offset = piece * self.work.piece_bytes as u64;
         let expected = self.state.expected(&self.rewrites, piece);
         let (older, newer) = match expected {
-            Expected::Exactly(generation) => (generation, generation),
-            Expected::Either(older, newer) => (older, newer),
+            ExpectedGeneration::Exactly(generation) => (generation, generation),
+            ExpectedGeneration::Either(older, newer) => (older, newer),
         };
         let (mut failed, mut checked) = (0, 0);
         for index in 0..self.work.piece_bytes / block_bytes {
@@ -252,11 +255,11 @@ impl<'a> Stream<'a> {
             let of = |generation| self.identity(at, generation);
             let (older, newer) = (of(older), of(newer));
             match self.data.read(&mut self.buffer.all()[..block_bytes], at) {
-                Came::Error(errno) => {
+                ReadOutcome::Error(errno) => {
                     failed += 1;
                     self.suspect(newer, at, block_bytes, Err(errno));
                 }
-                Came::Bytes(came) => {
+                ReadOutcome::Bytes(came) => {
                     checked += block_bytes as u64;
                     let found = self.buffer.all()[..came].to_vec();
                     let right = |of: &Identity| self.work.format.is_right(&found, of);
@@ -284,7 +287,7 @@ impl<'a> Stream<'a> {
         found: Result<&[u8], i32>,
     ) {
         let bytes = self.work.format.block_bytes;
-        let seen = Seen {
+        let seen = FaultyBlock {
             offset: expected.offset,
             generation: expected.generation,
             unreadable: found.is_err(),
@@ -366,18 +369,18 @@ impl<'a> Stream<'a> {
     /// The trial is over: what was written is flushed, and where it stands is kept.
     fn leave(&mut self) -> Result<(), LoadFailure> {
         match (self.state.phase, self.state.begun) {
-            (Phase::Write, Some(begun)) if begun.open => {
+            (IntegrityPhase::Write, Some(begun)) if begun.open => {
                 self.data.flush()?;
                 self.state.leave(self.at);
             }
-            (Phase::Write, _) => {}
-            (Phase::Sequential | Phase::Random, _) => self.state.next = self.at,
+            (IntegrityPhase::Write, _) => {}
+            (IntegrityPhase::Sequential | IntegrityPhase::Random, _) => self.state.next = self.at,
         }
         self.save()
     }
 
-    fn checked(&mut self) -> Checked {
-        Checked {
+    fn checked(&mut self) -> CheckedReads {
+        CheckedReads {
             integrity: std::mem::take(&mut self.ledger.integrity),
             file_bytes: self.work.file_bytes,
             resident_before_bytes: self.resident_before_bytes,
@@ -390,11 +393,11 @@ fn errno_words(errno: i32) -> std::io::Error {
     std::io::Error::from_raw_os_error(errno)
 }
 
-impl Client for Stream<'_> {
-    fn step(&mut self, tally: &mut Tally<'_>) -> Result<Turn, LoadFailure> {
+impl Client for IntegrityStream<'_> {
+    fn step(&mut self, tally: &mut ClientTally<'_>) -> Result<ClientStep, LoadFailure> {
         match self.state.phase {
-            Phase::Write => self.write_next(tally),
-            Phase::Sequential | Phase::Random => self.read_next(tally),
+            IntegrityPhase::Write => self.write_next(tally),
+            IntegrityPhase::Sequential | IntegrityPhase::Random => self.read_next(tally),
         }
     }
 

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::state::{Phase, State};
-use super::work::Work;
+use super::state::{IntegrityPhase, StreamState};
+use super::work::IntegrityLoad;
 use super::{clients, data};
 use crate::engine::clients::testing::{CAMPAIGN, trial_of};
 use crate::engine::load::protocol::{Failure, LoadResult};
@@ -38,17 +38,17 @@ fn passes(folder: &Path, seed: u64) -> Integrity {
     run(folder, seed, json!({})).unwrap().integrity.unwrap()
 }
 
-fn work(folder: &Path) -> Work {
+fn work(folder: &Path) -> IntegrityLoad {
     let settings = experiment::knob::Settings::from_json("integrity", &settings(json!({})));
-    let mut work = Work::new(&settings, CAMPAIGN).unwrap();
+    let mut work = IntegrityLoad::new(&settings, CAMPAIGN).unwrap();
     work.boot = host::journal::boot(&Host::live()).unwrap();
     assert!(folder.join(data::name(0)).exists());
     work
 }
 
-fn state(folder: &Path, stream: u64) -> State {
+fn state(folder: &Path, stream: u64) -> StreamState {
     let path = folder.join(format!("stream-{stream:05}.state"));
-    State::load(&path, &work(folder).shape(stream)).unwrap().unwrap()
+    StreamState::load(&path, &work(folder).shape(stream)).unwrap().unwrap()
 }
 
 /// Changes bytes of a stream's file through another descriptor.
@@ -98,7 +98,7 @@ fn what_is_changed_between_two_trials_is_found_where_it_is_and_counted_once() {
     let path = folder.path();
     assert!(passes(path, 1).is_clean());
     // So that the next trial reads before it writes over anything.
-    reopen_as(path, Phase::Sequential);
+    reopen_as(path, IntegrityPhase::Sequential);
     change(path, 1, 5 * 4096 + 100, &[0xff, 0x00, 0xff]);
     let work = work(path);
     let mut old = vec![0; 4096];
@@ -118,7 +118,7 @@ fn what_is_changed_between_two_trials_is_found_where_it_is_and_counted_once() {
 }
 
 /// Makes both streams begin their next trial with this phase.
-fn reopen_as(folder: &Path, phase: Phase) {
+fn reopen_as(folder: &Path, phase: IntegrityPhase) {
     for stream in 0..2 {
         let mut state = state(folder, stream);
         (state.phase, state.next) = (phase, 0);
@@ -154,7 +154,7 @@ fn a_crash_in_the_middle_of_a_generation_is_no_fault_and_anything_else_is() {
     let path = folder.path();
     passes(path, 1);
     let (work, mut crashed) = (work(path), state(path, 0));
-    assert_eq!((crashed.complete, crashed.phase), (1, Phase::Write));
+    assert_eq!((crashed.complete, crashed.phase), (1, IntegrityPhase::Write));
     crashed.open();
     crashed.save(&path.join("stream-00000.state"), &work.shape(0)).unwrap();
     let rewrites = work.rewrites(0);
@@ -206,7 +206,7 @@ fn a_file_that_was_cut_is_short_and_one_of_another_shape_is_written_anew() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let path = folder.path();
     passes(path, 1);
-    reopen_as(path, Phase::Sequential);
+    reopen_as(path, IntegrityPhase::Sequential);
     let file = OpenOptions::new().write(true).open(path.join(data::name(0))).unwrap();
     file.set_len(FILE - 6000).unwrap();
     let found = run(path, 2, json!({})).unwrap().integrity.unwrap();

@@ -20,7 +20,7 @@ use host::sys::{Host, beneath};
 
 /// What all streams share.
 #[derive(Debug)]
-pub struct Work {
+pub struct IntegrityLoad {
     /// Of the blocks that are checked.
     pub format: Format,
     /// Bytes that are read or written at once.
@@ -45,12 +45,12 @@ pub struct Work {
     missing_bytes: u64,
 }
 
-impl Work {
+impl IntegrityLoad {
     /// Reads settings.
     ///
     /// # Errors
     /// `Unsupported` for what cannot be honoured, with what would work.
-    pub fn new(settings: &Settings, campaign: u64) -> Result<Work, Error> {
+    pub fn new(settings: &Settings, campaign: u64) -> Result<IntegrityLoad, Error> {
         let unsupported = |what: String| Err(Error::Unsupported(what));
         let verify = settings.get(knob::VERIFY);
         let Some(checksum) = Checksum::find(verify) else {
@@ -78,7 +78,7 @@ impl Work {
             Stop::Bits(bits) => Some(bits.div_ceil(8)),
             _ => None,
         };
-        Ok(Work {
+        Ok(IntegrityLoad {
             format: Format { block_bytes: block as usize, checksum },
             piece_bytes: piece as usize,
             file_bytes,
@@ -96,9 +96,9 @@ impl Work {
     /// The same for the streams of a trial, in this boot.
     ///
     /// # Errors
-    /// As [`Work::new`]; and when the kernel does not tell which boot this is.
-    pub fn of(settings: &Settings, spec: &LoadSpec) -> Result<Work, Error> {
-        let mut work = Work::new(settings, spec.campaign)?;
+    /// As [`IntegrityLoad::new`]; and when the kernel does not tell which boot this is.
+    pub fn from_settings(settings: &Settings, spec: &LoadSpec) -> Result<IntegrityLoad, Error> {
+        let mut work = IntegrityLoad::new(settings, spec.campaign)?;
         let boot = host::journal::boot(&Host::live());
         work.boot = boot.map_err(|error| Error::Failed(error.to_string()))?;
         let there = |(stream, folder): (usize, &Vec<std::path::PathBuf>)| {
@@ -170,7 +170,7 @@ mod tests {
     fn refused(knobs: &[(&str, &str)]) -> String {
         let base = [("verify", "crc32c"), ("file-size", "1MiB")];
         let all: Vec<_> = base.iter().chain(knobs).copied().collect();
-        match Work::new(&settings("integrity", &all), 1) {
+        match IntegrityLoad::new(&settings("integrity", &all), 1) {
             Err(Error::Unsupported(what)) => what,
             other => panic!("{other:?}"),
         }
@@ -189,7 +189,7 @@ mod tests {
     fn bits_are_those_of_all_streams_in_whole_bytes() {
         let of = |stop: &str| {
             let knobs = [("verify", "md5"), ("file-size", "1MiB"), ("stop", stop)];
-            Work::new(&settings("integrity", &knobs), 1).unwrap().target_bytes
+            IntegrityLoad::new(&settings("integrity", &knobs), 1).unwrap().target_bytes
         };
         assert_eq!((of("1e9bits"), of("9bits"), of("8h")), (Some(125_000_000), Some(2), None));
     }
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn streams_write_over_other_pieces_and_read_in_other_orders() {
         let knobs = [("verify", "crc32c"), ("file-size", "64MiB")];
-        let work = Work::new(&settings("integrity", &knobs), 7).unwrap();
+        let work = IntegrityLoad::new(&settings("integrity", &knobs), 7).unwrap();
         let chosen = |stream| -> Vec<u64> {
             (0..64).filter(|piece| work.rewrites(stream).chooses(1, *piece)).collect()
         };

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::draw::{Draw, Half, Rules};
-use crate::engine::clients::serve::Trial;
-use crate::engine::clients::source::Source;
-use crate::engine::clients::tally::Tally;
-use crate::engine::clients::{Client, Turn, Yield, carry, stand_alone};
+use super::draw::{HalfTransaction, MailDraw, MailRules};
+use crate::engine::clients::serve::ClientTrial;
+use crate::engine::clients::source::WriteContent;
+use crate::engine::clients::tally::ClientTally;
+use crate::engine::clients::{Client, ClientResult, ClientStep, carry, stand_alone};
 use crate::engine::load::protocol::{Failure, LoadFailure};
 use crate::engine::replay::disk::close;
 use base::pattern::Data;
@@ -20,9 +20,9 @@ use host::sys::beneath;
 
 /// What all clients of a trial share.
 #[derive(Debug)]
-pub struct Work {
+pub struct MailLoad {
     /// What transactions are drawn by.
-    pub rules: Rules,
+    pub rules: MailRules,
     /// Draws them.
     pub seed: u64,
     /// Bytes of one read or write at most.
@@ -39,27 +39,27 @@ pub struct Work {
 ///
 /// # Errors
 /// With the operation that failed.
-pub fn run(trial: &Trial<Work>, index: usize) -> Result<Yield, LoadFailure> {
+pub fn run(trial: &ClientTrial<MailLoad>, index: usize) -> Result<ClientResult, LoadFailure> {
     stand_alone()?;
-    let mut client = Mailbox::new(trial, index)?;
+    let mut client = MailClient::new(trial, index)?;
     carry(&mut client, &trial.terms, &trial.shared, index)
 }
 
 /// A file of the pool.
 #[derive(Clone, Copy, Debug)]
-struct Letter {
+struct PoolFile {
     number: u64,
     bytes: u64,
 }
 
 /// What a file of the pool takes in memory, bytes.
-pub const LETTER_BYTES: u64 = size_of::<Letter>() as u64;
+pub const LETTER_BYTES: u64 = size_of::<PoolFile>() as u64;
 
 /// A file's name: its number, in decimal digits.
-struct Name([u8; 24]);
+struct PoolFileName([u8; 24]);
 
-impl Name {
-    fn of(mut number: u64) -> Name {
+impl PoolFileName {
+    fn of(mut number: u64) -> PoolFileName {
         let mut digits = [0; 24];
         let mut length = 1;
         let mut rest = number / 10;
@@ -70,7 +70,7 @@ impl Name {
             digits[place] = b'0' + (number % 10) as u8;
             number /= 10;
         }
-        Name(digits)
+        PoolFileName(digits)
     }
 
     fn text(&self) -> &CStr {
@@ -78,21 +78,21 @@ impl Name {
     }
 }
 
-struct Mailbox<'a> {
-    work: &'a Work,
+struct MailClient<'a> {
+    work: &'a MailLoad,
     folder: OwnedFd,
     path: PathBuf,
-    draw: Draw,
-    pool: Vec<Letter>,
+    draw: MailDraw,
+    pool: Vec<PoolFile>,
     next: u64,
     left: u64,
-    source: Source,
+    source: WriteContent,
     sink: Vec<u8>,
 }
 
-impl<'a> Mailbox<'a> {
+impl<'a> MailClient<'a> {
     /// Makes the client's folder and its pool, untimed.
-    fn new(trial: &'a Trial<Work>, index: usize) -> Result<Mailbox<'a>, LoadFailure> {
+    fn new(trial: &'a ClientTrial<MailLoad>, index: usize) -> Result<MailClient<'a>, LoadFailure> {
         let work = &trial.work;
         let path = trial.place(index).join(format!("client{index}"));
         let made = beneath::make_folder(&path, Mode::RWXU);
@@ -102,15 +102,15 @@ impl<'a> Mailbox<'a> {
             (Failure::Failed, format!("cannot make {}: {why}", path.display()))
         })?;
         let seed = work.seed ^ (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let mut mailbox = Mailbox {
+        let mut mailbox = MailClient {
             work,
             folder,
             path,
-            draw: Draw::new(work.rules, seed),
+            draw: MailDraw::new(work.rules, seed),
             pool: Vec::with_capacity(work.rules.most_files()),
             next: 0,
             left: work.transactions,
-            source: Source::new(work.data, trial.spec.campaign, index, work.block_bytes),
+            source: WriteContent::new(work.data, trial.spec.campaign, index, work.block_bytes),
             sink: vec![0; work.block_bytes],
         };
         for _ in 0..work.rules.pool_files {
@@ -128,7 +128,7 @@ impl<'a> Mailbox<'a> {
     }
 
     fn open(&self, number: u64, flags: OFlags) -> Result<OwnedFd, Errno> {
-        let name = Name::of(number);
+        let name = PoolFileName::of(number);
         let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         rustix::fs::openat(&self.folder, name.text(), flags, mode)
@@ -138,9 +138,9 @@ impl<'a> Mailbox<'a> {
     fn fill(
         &mut self,
         file: OwnedFd,
-        letter: Letter,
+        letter: PoolFile,
         offset: u64,
-        mut tally: Option<&mut Tally<'_>>,
+        mut tally: Option<&mut ClientTally<'_>>,
     ) -> Result<(), Errno> {
         let mut at = offset;
         while at < letter.bytes {
@@ -171,8 +171,8 @@ impl<'a> Mailbox<'a> {
         Ok(())
     }
 
-    fn create(&mut self, bytes: u64, mut tally: Option<&mut Tally<'_>>) -> Result<(), Errno> {
-        let letter = Letter { number: self.next, bytes };
+    fn create(&mut self, bytes: u64, mut tally: Option<&mut ClientTally<'_>>) -> Result<(), Errno> {
+        let letter = PoolFile { number: self.next, bytes };
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         let file = self.open(letter.number, flags)?;
         if let Some(tally) = &mut tally {
@@ -184,7 +184,7 @@ impl<'a> Mailbox<'a> {
         Ok(())
     }
 
-    fn read(&mut self, place: usize, tally: &mut Tally<'_>) -> Result<(), Errno> {
+    fn read(&mut self, place: usize, tally: &mut ClientTally<'_>) -> Result<(), Errno> {
         let letter = self.pool[place];
         let file = self.open(letter.number, OFlags::RDONLY)?;
         tally.metadata(Operation::Open);
@@ -203,20 +203,20 @@ impl<'a> Mailbox<'a> {
         Ok(())
     }
 
-    fn perform(&mut self, half: Half, tally: &mut Tally<'_>) -> Result<(), Errno> {
+    fn perform(&mut self, half: HalfTransaction, tally: &mut ClientTally<'_>) -> Result<(), Errno> {
         match half {
-            Half::Read(place) => self.read(place, tally),
-            Half::Append(place, bytes) => {
-                let Letter { number, bytes: before } = self.pool[place];
+            HalfTransaction::Read(place) => self.read(place, tally),
+            HalfTransaction::Append(place, bytes) => {
+                let PoolFile { number, bytes: before } = self.pool[place];
                 let file = self.open(number, OFlags::WRONLY | OFlags::APPEND)?;
                 tally.metadata(Operation::Open);
-                let longer = Letter { number, bytes: before + bytes };
+                let longer = PoolFile { number, bytes: before + bytes };
                 self.pool[place] = longer;
                 self.fill(file, longer, before, Some(tally))
             }
-            Half::Create(bytes) => self.create(bytes, Some(tally)),
-            Half::Delete(place) => {
-                let name = Name::of(self.pool.swap_remove(place).number);
+            HalfTransaction::Create(bytes) => self.create(bytes, Some(tally)),
+            HalfTransaction::Delete(place) => {
+                let name = PoolFileName::of(self.pool.swap_remove(place).number);
                 rustix::fs::unlinkat(&self.folder, name.text(), AtFlags::empty())?;
                 tally.metadata(Operation::Unlink);
                 Ok(())
@@ -225,8 +225,8 @@ impl<'a> Mailbox<'a> {
     }
 }
 
-impl Client for Mailbox<'_> {
-    fn step(&mut self, tally: &mut Tally<'_>) -> Result<Turn, LoadFailure> {
+impl Client for MailClient<'_> {
+    fn step(&mut self, tally: &mut ClientTally<'_>) -> Result<ClientStep, LoadFailure> {
         let begun_ns = tally.last_ns();
         let first = self.draw.use_one(self.pool.len(), |place| self.pool[place].bytes);
         let done = self.perform(first, tally).and_then(|()| {
@@ -237,10 +237,10 @@ impl Client for Mailbox<'_> {
         tally.record(Operation::Transaction, tally.last_ns() - begun_ns);
         self.left -= 1;
         if self.left > 0 {
-            return Ok(Turn::Part);
+            return Ok(ClientStep::Part);
         }
         self.left = self.work.transactions;
-        Ok(Turn::Round)
+        Ok(ClientStep::Round)
     }
 
     fn kinds(&self) -> Vec<Operation> {
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn a_number_becomes_its_digits() {
         for number in [0, 9, 10, 12_345, u64::MAX] {
-            assert_eq!(Name::of(number).text().to_str().unwrap(), number.to_string());
+            assert_eq!(PoolFileName::of(number).text().to_str().unwrap(), number.to_string());
         }
     }
 }

@@ -11,7 +11,7 @@ const OF: u64 = 10;
 
 /// What is drawn from.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rules {
+pub struct MailRules {
     /// Files when the transactions begin.
     pub pool_files: usize,
     /// Smallest new file, bytes.
@@ -25,7 +25,7 @@ pub struct Rules {
 
 /// Half of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Half {
+pub enum HalfTransaction {
     /// The file at this place of the pool is read whole.
     Read(usize),
     /// To the file at this place so many bytes are appended.
@@ -36,13 +36,13 @@ pub enum Half {
     Delete(usize),
 }
 
-impl Rules {
+impl MailRules {
     /// Reads them.
     ///
     /// # Errors
     /// `Unsupported` when sizes are upside down.
-    pub fn new(settings: &Settings) -> Result<Rules, Error> {
-        let rules = Rules {
+    pub fn new(settings: &Settings) -> Result<MailRules, Error> {
+        let rules = MailRules {
             pool_files: settings.get(knob::POOL_FILES) as usize,
             low: settings.get(knob::SIZE_LOW),
             high: settings.get(knob::SIZE_HIGH),
@@ -68,15 +68,15 @@ impl Rules {
 
 /// Draws for one client.
 #[derive(Clone, Debug)]
-pub struct Draw {
-    rules: Rules,
+pub struct MailDraw {
+    rules: MailRules,
     random: Xoshiro256PlusPlus,
 }
 
-impl Draw {
+impl MailDraw {
     /// The same for the same seed.
-    pub fn new(rules: Rules, seed: u64) -> Draw {
-        Draw { rules, random: Xoshiro256PlusPlus::seed_from_u64(seed) }
+    pub fn new(rules: MailRules, seed: u64) -> MailDraw {
+        MailDraw { rules, random: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
     fn below(&mut self, bound: u64) -> u64 {
@@ -90,7 +90,7 @@ impl Draw {
 
     /// The size of a new file, bytes.
     pub fn size(&mut self) -> u64 {
-        let Rules { low, high, log_normal, .. } = self.rules;
+        let MailRules { low, high, log_normal, .. } = self.rules;
         if !log_normal {
             return low + self.below(high - low + 1);
         }
@@ -104,26 +104,26 @@ impl Draw {
 
     /// What is done with a file that is there, of a pool that is not empty; `size_of` tells the
     /// size of one.
-    pub fn use_one(&mut self, files: usize, size_of: impl Fn(usize) -> u64) -> Half {
+    pub fn use_one(&mut self, files: usize, size_of: impl Fn(usize) -> u64) -> HalfTransaction {
         let place = self.below(files as u64) as usize;
         match self.below(OF) < self.rules.read_bias {
-            true => Half::Read(place),
+            true => HalfTransaction::Read(place),
             false => {
                 // A file that is full takes one byte more, so that every transaction is one.
                 let room = self.rules.high.saturating_sub(size_of(place)).max(1);
-                Half::Append(place, 1 + self.below(room))
+                HalfTransaction::Append(place, 1 + self.below(room))
             }
         }
     }
 
     /// Whether a file comes or goes.
-    pub fn change(&mut self, files: usize) -> Half {
+    pub fn change(&mut self, files: usize) -> HalfTransaction {
         let create = self.below(OF) < self.rules.create_bias;
         // One file at least stays, for the next transaction to read.
         if (create && files < self.rules.most_files()) || files <= 1 {
-            return Half::Create(self.size());
+            return HalfTransaction::Create(self.size());
         }
-        Half::Delete(self.below(files as u64) as usize)
+        HalfTransaction::Delete(self.below(files as u64) as usize)
     }
 }
 
@@ -132,22 +132,22 @@ mod tests {
     use super::*;
     use base::value::Value;
 
-    fn rules(knobs: &[(&str, Value)]) -> Rules {
+    fn rules(knobs: &[(&str, Value)]) -> MailRules {
         let mut settings = Settings::defaults("mail");
         for (name, value) in knobs {
             settings.set_named(name, value.clone());
         }
-        Rules::new(&settings).unwrap()
+        MailRules::new(&settings).unwrap()
     }
 
     #[test]
     fn both_halves_come_as_often_as_their_bias_says() {
         let rules = rules(&[("read-bias", Value::Count(3)), ("create-bias", Value::Count(8))]);
-        let mut draw = Draw::new(rules, 7);
+        let mut draw = MailDraw::new(rules, 7);
         let (mut reads, mut creations) = (0, 0);
         for _ in 0..20_000 {
-            reads += u32::from(matches!(draw.use_one(10, |_| 500), Half::Read(_)));
-            creations += u32::from(matches!(draw.change(10), Half::Create(_)));
+            reads += u32::from(matches!(draw.use_one(10, |_| 500), HalfTransaction::Read(_)));
+            creations += u32::from(matches!(draw.change(10), HalfTransaction::Create(_)));
         }
         // Five deviations of a binomial of 20 000.
         assert!(u32::abs_diff(reads, 6000) < 325, "{reads}");
@@ -158,7 +158,7 @@ mod tests {
     fn sizes_lie_between_their_bounds_and_have_the_middle_of_their_distribution() {
         for (word, middle) in [("uniform", 5250.0), ("log-normal", 2236.0)] {
             let of = [("size-distribution", Value::Word(word.into()))];
-            let mut draw = Draw::new(rules(&of), 7);
+            let mut draw = MailDraw::new(rules(&of), 7);
             let mut sizes: Vec<u64> = (0..20_001).map(|_| draw.size()).collect();
             sizes.sort_unstable();
             assert!(sizes[0] >= 500 && sizes[20_000] <= 10_000, "{word}");
@@ -166,23 +166,23 @@ mod tests {
             assert!((median / middle - 1.0).abs() < 0.05, "{word}: {median}");
         }
         let one = [("size-low", Value::Bytes(10_000))];
-        assert_eq!(Draw::new(rules(&one), 1).size(), 10_000);
+        assert_eq!(MailDraw::new(rules(&one), 1).size(), 10_000);
     }
 
     #[test]
     fn an_append_fills_up_to_the_largest_size_and_a_pool_is_never_empty_nor_overfull() {
         let only_appends = rules(&[("read-bias", Value::Count(0))]);
-        let mut draw = Draw::new(only_appends, 7);
+        let mut draw = MailDraw::new(only_appends, 7);
         for _ in 0..1000 {
-            let Half::Append(place, bytes) = draw.use_one(3, |_| 9000) else { panic!() };
+            let HalfTransaction::Append(place, bytes) = draw.use_one(3, |_| 9000) else { panic!() };
             assert!(place < 3 && (1..=1000).contains(&bytes));
-            assert_eq!(draw.use_one(1, |_| 10_000), Half::Append(0, 1));
+            assert_eq!(draw.use_one(1, |_| 10_000), HalfTransaction::Append(0, 1));
         }
         for bias in [0, 10] {
             let rules = rules(&[("create-bias", Value::Count(bias))]);
-            let mut draw = Draw::new(rules, 7);
-            assert!(matches!(draw.change(1), Half::Create(_)));
-            assert!(matches!(draw.change(1000), Half::Delete(_)));
+            let mut draw = MailDraw::new(rules, 7);
+            assert!(matches!(draw.change(1), HalfTransaction::Create(_)));
+            assert!(matches!(draw.change(1000), HalfTransaction::Delete(_)));
         }
     }
 }

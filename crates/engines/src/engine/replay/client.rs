@@ -6,26 +6,26 @@ use std::os::fd::OwnedFd;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::disk::{Disk, Manner, Name, close};
-use super::loadfile::{Disposition, Line, Status, Verb};
+use super::disk::{ClientPath, Disk, ReplayOptions, close};
+use super::loadfile::{Disposition, LoadfileLine, Status, Verb};
 use super::program::{Program, Step, kind};
-use crate::engine::clients::serve::Trial;
-use crate::engine::clients::source::Source;
-use crate::engine::clients::tally::Tally;
-use crate::engine::clients::{Client, Turn, Yield, carry, stand_alone};
+use crate::engine::clients::serve::ClientTrial;
+use crate::engine::clients::source::WriteContent;
+use crate::engine::clients::tally::ClientTally;
+use crate::engine::clients::{Client, ClientResult, ClientStep, carry, stand_alone};
 use crate::engine::load::protocol::{Failure, LoadFailure};
 use base::pattern::Data;
 use experiment::measurement::Operation;
 
 /// What all clients of a trial share.
 #[derive(Debug)]
-pub struct Work {
+pub struct ReplayLoad {
     /// What they go through.
     pub program: Program,
     /// Where it comes from, for messages.
     pub name: String,
     /// What is done besides.
-    pub manner: Manner,
+    pub manner: ReplayOptions,
     /// What is written.
     pub data: Data,
 }
@@ -34,46 +34,49 @@ pub struct Work {
 ///
 /// # Errors
 /// With the operation that failed, or did not fail as it should.
-pub fn run(trial: &Trial<Work>, index: usize) -> Result<Yield, LoadFailure> {
+pub fn run(trial: &ClientTrial<ReplayLoad>, index: usize) -> Result<ClientResult, LoadFailure> {
     stand_alone()?;
-    let mut client = Replay::new(trial, index)?;
+    let mut client = ReplayClient::new(trial, index)?;
     carry(&mut client, &trial.terms, &trial.shared, index)
 }
 
-struct Replay<'a> {
-    work: &'a Work,
+struct ReplayClient<'a> {
+    work: &'a ReplayLoad,
     disk: Disk,
-    names: Vec<Name>,
+    names: Vec<ClientPath>,
     slots: Vec<Option<OwnedFd>>,
     /// What is written, and where reads go.
-    source: Source,
+    source: WriteContent,
     sink: Vec<u8>,
     next: usize,
 }
 
-impl<'a> Replay<'a> {
-    fn new(trial: &'a Trial<Work>, index: usize) -> Result<Replay<'a>, LoadFailure> {
+impl<'a> ReplayClient<'a> {
+    fn new(
+        trial: &'a ClientTrial<ReplayLoad>,
+        index: usize,
+    ) -> Result<ReplayClient<'a>, LoadFailure> {
         let work = &trial.work;
         let place = trial.place(index);
         let disk = Disk::new(&place, work.manner)
             .map_err(|why| (Failure::Failed, format!("cannot open {}: {why}", place.display())))?;
-        let names: Option<Vec<Name>> =
-            work.program.paths_of(index).iter().map(|path| Name::new(path)).collect();
+        let names: Option<Vec<ClientPath>> =
+            work.program.paths_of(index).iter().map(|path| ClientPath::new(path)).collect();
         let names = names.ok_or((Failure::Failed, "a path has a NUL in it".to_owned()))?;
         let size = work.program.size_max;
-        Ok(Replay {
+        Ok(ReplayClient {
             work,
             disk,
             names,
             slots: (0..work.program.slots).map(|_| None).collect(),
-            source: Source::new(work.data, trial.spec.campaign, index, size),
+            source: WriteContent::new(work.data, trial.spec.campaign, index, size),
             sink: vec![0; size],
             next: 0,
         })
     }
 
     /// Does what a step says; the bytes that came.
-    fn perform(&mut self, step: &Step, tally: &mut Tally<'_>) -> Result<u64, Errno> {
+    fn perform(&mut self, step: &Step, tally: &mut ClientTally<'_>) -> Result<u64, Errno> {
         let name = |path: u32| &self.names[path as usize];
         let slot =
             |slot: u32| self.slots.get(slot as usize).and_then(Option::as_ref).ok_or(Errno::BADF);
@@ -139,7 +142,7 @@ impl<'a> Replay<'a> {
 
     /// Closes what the loadfile leaves open, as the next round opens it anew. That is no operation
     /// of the loadfile, and no part of the next one.
-    fn close_all(&mut self, tally: &mut Tally<'_>) -> Result<(), LoadFailure> {
+    fn close_all(&mut self, tally: &mut ClientTally<'_>) -> Result<(), LoadFailure> {
         for file in self.slots.iter_mut().filter_map(Option::take) {
             close(file).map_err(|why| {
                 let why = std::io::Error::from(why);
@@ -152,7 +155,7 @@ impl<'a> Replay<'a> {
     }
 
     fn unmet(&self, step: &Step, outcome: &str) -> LoadFailure {
-        let Line { number, verb, status } = step.line;
+        let LoadfileLine { number, verb, status } = step.line;
         let path = |path: u32| self.names[path as usize].path.to_string_lossy().into_owned();
         let of = match verb {
             Verb::Create { path: of, .. }
@@ -175,8 +178,8 @@ impl<'a> Replay<'a> {
     }
 }
 
-impl Client for Replay<'_> {
-    fn step(&mut self, tally: &mut Tally<'_>) -> Result<Turn, LoadFailure> {
+impl Client for ReplayClient<'_> {
+    fn step(&mut self, tally: &mut ClientTally<'_>) -> Result<ClientStep, LoadFailure> {
         let step = self.work.program.steps[self.next];
         let outcome = self.perform(&step, tally);
         match step.line.verb {
@@ -198,12 +201,12 @@ impl Client for Replay<'_> {
         }
         self.next += 1;
         if self.next < self.work.program.steps.len() {
-            return Ok(Turn::Part);
+            return Ok(ClientStep::Part);
         }
         self.next = 0;
         self.source.begin_generation();
         self.close_all(tally)?;
-        Ok(Turn::Round)
+        Ok(ClientStep::Round)
     }
 
     fn kinds(&self) -> Vec<Operation> {
@@ -212,7 +215,7 @@ impl Client for Replay<'_> {
 }
 
 /// Whether an outcome is the one that the loadfile expects.
-fn is_met(line: &Line, outcome: &Result<u64, Errno>) -> bool {
+fn is_met(line: &LoadfileLine, outcome: &Result<u64, Errno>) -> bool {
     let bytes = match line.verb {
         Verb::Read { comes, .. } => u64::from(comes),
         _ => 0,

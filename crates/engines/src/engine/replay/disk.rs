@@ -26,7 +26,7 @@ const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::
 
 /// A path of the client, and what of it is needed by itself.
 #[derive(Debug)]
-pub struct Name {
+pub struct ClientPath {
     /// Relative to the client's folder.
     pub path: CString,
     /// The directory in which it is.
@@ -35,14 +35,18 @@ pub struct Name {
     last: usize,
 }
 
-impl Name {
+impl ClientPath {
     /// Of a relative path; `None` when it has a NUL in it.
-    pub fn new(path: &str) -> Option<Name> {
+    pub fn new(path: &str) -> Option<ClientPath> {
         let (parent, last) = match path.rfind('/') {
             Some(slash) => (&path[..slash], slash + 1),
             None => (".", 0),
         };
-        Some(Name { path: CString::new(path).ok()?, parent: CString::new(parent).ok()?, last })
+        Some(ClientPath {
+            path: CString::new(path).ok()?,
+            parent: CString::new(parent).ok()?,
+            last,
+        })
     }
 
     fn last(&self) -> &[u8] {
@@ -52,7 +56,7 @@ impl Name {
 
 /// What is done besides what the loadfile says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Manner {
+pub struct ReplayOptions {
     /// Names are looked for in other case before they are missing.
     pub resolve_names: bool,
     /// Files are opened with O_SYNC.
@@ -67,7 +71,7 @@ pub struct Manner {
 pub struct Disk {
     folder: OwnedFd,
     path: CString,
-    manner: Manner,
+    manner: ReplayOptions,
     names: Box<[MaybeUninit<u8>]>,
 }
 
@@ -76,7 +80,7 @@ impl Disk {
     ///
     /// # Errors
     /// When it cannot be opened.
-    pub fn new(path: &std::path::Path, manner: Manner) -> Result<Disk, Errno> {
+    pub fn new(path: &std::path::Path, manner: ReplayOptions) -> Result<Disk, Errno> {
         use std::os::unix::ffi::OsStrExt;
         let folder = beneath::open_folder(path)?;
         let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::INVAL)?;
@@ -85,7 +89,7 @@ impl Disk {
     }
 
     /// Looks for a name as a file server must, whose clients do not tell upper from lower case.
-    fn find_name(&mut self, name: &Name) -> Result<(), Errno> {
+    fn find_name(&mut self, name: &ClientPath) -> Result<(), Errno> {
         let found = self.stat(&name.path);
         if matches!(found, Err(Errno::NOENT | Errno::NOTDIR)) {
             // A directory that is missing too has nothing to read.
@@ -94,7 +98,7 @@ impl Disk {
         found
     }
 
-    fn resolve(&mut self, name: &Name) {
+    fn resolve(&mut self, name: &ClientPath) {
         if self.manner.resolve_names {
             // What is asked for in earnest comes next, and its answer counts.
             let _ = self.find_name(name);
@@ -121,7 +125,7 @@ impl Disk {
     }
 
     /// What is known of a path.
-    pub fn path_info(&mut self, name: &Name) -> Result<(), Errno> {
+    pub fn path_info(&mut self, name: &ClientPath) -> Result<(), Errno> {
         match self.manner.resolve_names {
             true => self.find_name(name),
             false => self.stat(&name.path),
@@ -129,7 +133,7 @@ impl Disk {
     }
 
     /// Whether some name fits; [`Errno::NOENT`] when none does.
-    pub fn find(&mut self, name: &Name, most: u32) -> Result<(), Errno> {
+    pub fn find(&mut self, name: &ClientPath, most: u32) -> Result<(), Errno> {
         // A name without wildcards that is there needs no reading.
         if self.manner.resolve_names && self.find_name(name).is_ok() {
             return Ok(());
@@ -141,7 +145,7 @@ impl Disk {
     }
 
     /// Opens a file; a directory too, when nothing is to be made.
-    pub fn open(&mut self, name: &Name, how: OFlags) -> Result<OwnedFd, Errno> {
+    pub fn open(&mut self, name: &ClientPath, how: OFlags) -> Result<OwnedFd, Errno> {
         self.resolve(name);
         let sync = if self.manner.sync_open { OFlags::SYNC } else { OFlags::empty() };
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | how | sync;
@@ -157,7 +161,7 @@ impl Disk {
     }
 
     /// Opens a directory, after making it when it may be missing.
-    pub fn open_directory(&mut self, name: &Name, make: bool) -> Result<OwnedFd, Errno> {
+    pub fn open_directory(&mut self, name: &ClientPath, make: bool) -> Result<OwnedFd, Errno> {
         self.resolve(name);
         if make {
             self.made(name, Mode::RWXU)?;
@@ -168,7 +172,7 @@ impl Disk {
         Ok(opened)
     }
 
-    fn made(&mut self, name: &Name, mode: Mode) -> Result<(), Errno> {
+    fn made(&mut self, name: &ClientPath, mode: Mode) -> Result<(), Errno> {
         match rustix::fs::mkdirat(&self.folder, name.path.as_c_str(), mode) {
             // By another client, or an earlier round.
             Err(Errno::EXIST) => Ok(()),
@@ -178,27 +182,27 @@ impl Disk {
     }
 
     /// Makes a directory, or finds it made.
-    pub fn mkdir(&mut self, name: &Name) -> Result<(), Errno> {
+    pub fn mkdir(&mut self, name: &ClientPath) -> Result<(), Errno> {
         self.resolve(name);
         self.made(name, Mode::RWXU | Mode::RWXG | Mode::RWXO)
     }
 
     /// Removes an empty directory.
-    pub fn rmdir(&mut self, name: &Name) -> Result<(), Errno> {
+    pub fn rmdir(&mut self, name: &ClientPath) -> Result<(), Errno> {
         self.resolve(name);
         rustix::fs::unlinkat(&self.folder, name.path.as_c_str(), AtFlags::REMOVEDIR)?;
         self.sync_parent(name)
     }
 
     /// Removes a file.
-    pub fn unlink(&mut self, name: &Name) -> Result<(), Errno> {
+    pub fn unlink(&mut self, name: &ClientPath) -> Result<(), Errno> {
         self.resolve(name);
         rustix::fs::unlinkat(&self.folder, name.path.as_c_str(), AtFlags::empty())?;
         self.sync_parent(name)
     }
 
     /// Gives a file another name.
-    pub fn rename(&mut self, from: &Name, to: &Name) -> Result<(), Errno> {
+    pub fn rename(&mut self, from: &ClientPath, to: &ClientPath) -> Result<(), Errno> {
         self.resolve(from);
         self.resolve(to);
         let (old, new) = (from.path.as_c_str(), to.path.as_c_str());
@@ -206,7 +210,7 @@ impl Disk {
         self.sync_parent(to)
     }
 
-    fn sync_parent(&self, name: &Name) -> Result<(), Errno> {
+    fn sync_parent(&self, name: &ClientPath) -> Result<(), Errno> {
         if !self.manner.sync_directories {
             return Ok(());
         }
@@ -222,7 +226,7 @@ impl Disk {
     }
 
     /// Sets the times of an open file to shortly before those that it has, by its name.
-    pub fn set_times(&self, file: impl AsFd, name: &Name) -> Result<(), Errno> {
+    pub fn set_times(&self, file: impl AsFd, name: &ClientPath) -> Result<(), Errno> {
         let stat = rustix::fs::fstat(file)?;
         let times = Timestamps {
             last_access: Timespec { tv_sec: stat.st_atime - 2, tv_nsec: 0 },
@@ -265,7 +269,7 @@ impl Disk {
     }
 
     /// Removes a directory with all that is in it, if it is there.
-    pub fn deltree(&self, name: &Name) -> Result<(), Errno> {
+    pub fn deltree(&self, name: &ClientPath) -> Result<(), Errno> {
         match remove(self.folder.as_fd(), &name.path, 0) {
             Err(Errno::NOENT) => Ok(()),
             other => other,
@@ -322,19 +326,19 @@ fn last_error() -> Errno {
 mod tests {
     use super::*;
 
-    fn disk(manner: Manner) -> (tempfile::TempDir, Disk) {
+    fn disk(manner: ReplayOptions) -> (tempfile::TempDir, Disk) {
         let folder = tempfile::tempdir().unwrap();
         let disk = Disk::new(folder.path(), manner).unwrap();
         (folder, disk)
     }
 
-    fn name(path: &str) -> Name {
-        Name::new(path).unwrap()
+    fn name(path: &str) -> ClientPath {
+        ClientPath::new(path).unwrap()
     }
 
     #[test]
     fn a_directory_goes_with_all_that_is_in_it_and_one_that_is_not_there_is_gone() {
-        let (folder, mut disk) = disk(Manner::default());
+        let (folder, mut disk) = disk(ReplayOptions::default());
         disk.mkdir(&name("a")).unwrap();
         disk.mkdir(&name("a/b")).unwrap();
         disk.mkdir(&name("a/b")).unwrap();
@@ -352,7 +356,8 @@ mod tests {
 
     #[test]
     fn a_find_is_told_whether_a_name_fits_and_reads_no_more_than_it_may() {
-        let (_folder, mut disk) = disk(Manner { resolve_names: true, ..Manner::default() });
+        let (_folder, mut disk) =
+            disk(ReplayOptions { resolve_names: true, ..ReplayOptions::default() });
         close(disk.open(&name("filler.000"), OFlags::CREATE).unwrap()).unwrap();
         assert_eq!(disk.find(&name("FILLER.*"), 100), Ok(()));
         assert_eq!(disk.find(&name("filler.000"), 100), Ok(()));
@@ -363,7 +368,8 @@ mod tests {
 
     #[test]
     fn a_file_is_opened_as_the_manner_says_and_a_directory_only_when_nothing_is_made() {
-        let manner = Manner { sync_open: true, sync_directories: true, ..Manner::default() };
+        let manner =
+            ReplayOptions { sync_open: true, sync_directories: true, ..ReplayOptions::default() };
         let (_folder, mut disk) = disk(manner);
         let file = disk.open(&name("f"), OFlags::CREATE).unwrap();
         assert!(rustix::fs::fcntl_getfl(&file).unwrap().contains(OFlags::SYNC));
@@ -378,7 +384,8 @@ mod tests {
 
     #[test]
     fn times_lie_before_those_that_were_and_a_range_is_locked_against_others() {
-        let (folder, mut disk) = disk(Manner { sync_writes: true, ..Manner::default() });
+        let (folder, mut disk) =
+            disk(ReplayOptions { sync_writes: true, ..ReplayOptions::default() });
         let file = disk.open(&name("f"), OFlags::CREATE).unwrap();
         disk.write(&file, b"bytes", 3).unwrap();
         let before = rustix::fs::fstat(&file).unwrap();

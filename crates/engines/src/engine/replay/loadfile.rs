@@ -144,7 +144,7 @@ impl std::fmt::Display for Status {
 
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct LoadfileLine {
     /// Where it stands in its file, from 1.
     pub number: u32,
     /// What it asks for.
@@ -159,19 +159,19 @@ pub struct Loadfile {
     /// Each path once, relative, with slashes: `clients/client1/a`.
     pub paths: Vec<String>,
     /// In order.
-    pub lines: Vec<Line>,
+    pub lines: Vec<LoadfileLine>,
 }
 
 /// What is wrong with a loadfile, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrong {
+pub struct LoadfileError {
     /// The line, from 1.
     pub line: u32,
     /// What is wrong with it.
     pub what: String,
 }
 
-impl std::fmt::Display for Wrong {
+impl std::fmt::Display for LoadfileError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "line {}: {}", self.line, self.what)
     }
@@ -181,29 +181,30 @@ impl std::fmt::Display for Wrong {
 ///
 /// # Errors
 /// The first line that is not understood, or cannot be replayed exactly.
-pub fn parse(text: &str) -> Result<Loadfile, Wrong> {
-    let mut reader = Reader { file: Loadfile::default(), known: HashMap::new() };
+pub fn parse(text: &str) -> Result<Loadfile, LoadfileError> {
+    let mut reader = LoadfileParser { file: Loadfile::default(), known: HashMap::new() };
     for (place, line) in text.lines().enumerate() {
         let number = u32::try_from(place + 1).unwrap_or(u32::MAX);
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let (verb, status) = reader.line(line).map_err(|what| Wrong { line: number, what })?;
-        reader.file.lines.push(Line { number, verb, status });
+        let (verb, status) =
+            reader.line(line).map_err(|what| LoadfileError { line: number, what })?;
+        reader.file.lines.push(LoadfileLine { number, verb, status });
     }
     if reader.file.lines.is_empty() {
-        return Err(Wrong { line: 1, what: "there is no operation in it".to_owned() });
+        return Err(LoadfileError { line: 1, what: "there is no operation in it".to_owned() });
     }
     Ok(reader.file)
 }
 
-struct Reader {
+struct LoadfileParser {
     file: Loadfile,
     known: HashMap<String, Path>,
 }
 
-impl Reader {
+impl LoadfileParser {
     fn line(&mut self, line: &str) -> Result<(Verb, Status), String> {
         let mut rest = Rest::new(line);
         let mut name = rest.word()?;

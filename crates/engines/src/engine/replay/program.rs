@@ -8,12 +8,12 @@ use std::collections::HashMap;
 
 mod room;
 
-use super::loadfile::{Handle, Line, Loadfile, Status, Verb, Wrong};
+use super::loadfile::{Handle, Loadfile, LoadfileError, LoadfileLine, Status, Verb};
 use crate::engine::load::room::Room;
 use experiment::measurement::Operation;
 
 /// Where an open file is kept while it is open.
-pub type Slot = u32;
+pub type HandleSlot = u32;
 
 /// What dbench calls the client in a loadfile; the name that each client has in its stead.
 const CLIENT: &str = "client1";
@@ -22,7 +22,7 @@ const CLIENT: &str = "client1";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The line, its handles replaced by slots.
-    pub line: Line,
+    pub line: LoadfileLine,
     /// Where the line has a handle, the path that it was opened by.
     pub path: u32,
 }
@@ -49,13 +49,13 @@ impl Program {
     ///
     /// # Errors
     /// The first line with a handle that is not as it must be.
-    pub fn new(file: Loadfile) -> Result<Program, Wrong> {
-        let mut slots = Slots::default();
+    pub fn new(file: Loadfile) -> Result<Program, LoadfileError> {
+        let mut slots = HandleSlots::default();
         let mut steps = Vec::with_capacity(file.lines.len());
         let (mut size_max, mut bytes) = (0, 0_u64);
         for mut line in file.lines {
             let number = line.number;
-            let wrong = |what| Wrong { line: number, what };
+            let wrong = |what| LoadfileError { line: number, what };
             let path = slots.give(&mut line).map_err(wrong)?;
             if let Verb::Write { size, .. } | Verb::Read { size, .. } = line.verb {
                 size_max = size_max.max(size as usize);
@@ -89,7 +89,7 @@ impl Program {
 
 /// As what an operation is counted. Opening what may have to be made is `create`; removing a whole
 /// directory is one `rmdir`.
-pub fn kind(line: &Line) -> Operation {
+pub fn kind(line: &LoadfileLine) -> Operation {
     use super::loadfile::Disposition;
     match line.verb {
         Verb::Create {
@@ -117,21 +117,21 @@ pub fn kind(line: &Line) -> Operation {
 
 /// Handles that are open, and slots that are free.
 #[derive(Default)]
-struct Slots {
+struct HandleSlots {
     /// Slot and path of each open handle.
-    open: HashMap<Handle, (Slot, u32)>,
-    free: Vec<Slot>,
+    open: HashMap<Handle, (HandleSlot, u32)>,
+    free: Vec<HandleSlot>,
     most: usize,
 }
 
-impl Slots {
+impl HandleSlots {
     /// Puts slots in the place of handles; the path that the handle was opened by, or 0.
-    fn give(&mut self, line: &mut Line) -> Result<u32, String> {
+    fn give(&mut self, line: &mut LoadfileLine) -> Result<u32, String> {
         match &mut line.verb {
             Verb::Create { path, handle, .. } => {
                 // What fails as it should opens nothing.
                 let opens = matches!(line.status, Status::Done | Status::Any);
-                *handle = if opens { self.open(*handle, *path)? } else { Slot::MAX };
+                *handle = if opens { self.open(*handle, *path)? } else { HandleSlot::MAX };
                 Ok(*path)
             }
             Verb::Close(handle) => {
@@ -155,17 +155,18 @@ impl Slots {
         }
     }
 
-    fn known(&self, handle: Handle) -> Result<(Slot, u32), String> {
+    fn known(&self, handle: Handle) -> Result<(HandleSlot, u32), String> {
         let known = self.open.get(&handle).copied();
         known.ok_or_else(|| format!("handle {handle} is not open here"))
     }
 
-    fn open(&mut self, handle: Handle, path: u32) -> Result<Slot, String> {
+    fn open(&mut self, handle: Handle, path: u32) -> Result<HandleSlot, String> {
         let slot = match self.free.pop() {
             Some(slot) => slot,
             None => {
                 self.most += 1;
-                Slot::try_from(self.most - 1).map_err(|_| "too many open handles".to_owned())?
+                HandleSlot::try_from(self.most - 1)
+                    .map_err(|_| "too many open handles".to_owned())?
             }
         };
         match self.open.insert(handle, (slot, path)) {
@@ -180,7 +181,7 @@ mod tests {
     use super::*;
     use crate::engine::replay::loadfile::parse;
 
-    fn program(text: &str) -> Result<Program, Wrong> {
+    fn program(text: &str) -> Result<Program, LoadfileError> {
         Program::new(parse(text).unwrap())
     }
 

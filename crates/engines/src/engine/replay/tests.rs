@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::client::Work;
+use super::client::ReplayLoad;
 use super::*;
 use crate::engine::clients::testing::trial;
 use crate::engine::load::protocol::{Failure, LoadResult};
 use experiment::knob;
 use experiment::measurement::Operation;
 
-const ENGINE: Clients<Work> = Clients { name: "replay", make, needs, run: client::run };
+const ENGINE: ClientEngine<ReplayLoad> =
+    ClientEngine { name: "replay", make, needs, run: client::run };
 
 fn settings(more: Value) -> Value {
     let mut all = json!({ "stop": "pass", "warm-up": 0 });
@@ -141,7 +142,7 @@ fn what_cannot_be_honoured_is_refused_with_what_would_work() {
         let knob = experiment::knob::find(name).unwrap();
         settings.set_named(name, knob.domain.parse(value).unwrap());
         settings.set(knob::WARM_UP, 1);
-        Replay.check(&settings).unwrap_err().to_string()
+        ReplayEngine.check(&settings).unwrap_err().to_string()
     };
     assert!(refused("stop", "steady").contains("choose a time"));
     assert!(refused("stop", "pass").contains("warm-up=0s"));
@@ -150,7 +151,7 @@ fn what_cannot_be_honoured_is_refused_with_what_would_work() {
     let bad = loadfile(folder.path(), &["Close 7 NT_STATUS_OK"]);
     let why = refused("loadfile", bad.to_str().unwrap());
     assert!(why.contains("line 5: handle 7 is not open here"), "{why}");
-    assert!(Replay.check(&Settings::defaults("replay")).is_ok());
+    assert!(ReplayEngine.check(&Settings::defaults("replay")).is_ok());
 }
 
 /// A loadfile that was a device was read until there was no memory left, and a pipe for ever.
@@ -159,7 +160,7 @@ fn what_is_no_file_of_some_length_is_not_read() {
     let refused = |path: &str| {
         let mut settings = Settings::defaults("replay");
         settings.set(knob::LOADFILE, path);
-        Replay.check(&settings).unwrap_err().to_string()
+        ReplayEngine.check(&settings).unwrap_err().to_string()
     };
     assert!(refused("/dev/zero").contains("it is a device"));
     assert!(refused("/").contains("it is a directory"));

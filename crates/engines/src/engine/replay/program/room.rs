@@ -12,14 +12,14 @@ const BLOCK: u64 = 4096;
 
 /// A file that is there.
 #[derive(Clone, Copy, Debug, Default)]
-struct File {
+struct FileExtent {
     /// Where its last byte lies.
     end: u64,
     /// Written in all; what was never written takes no room.
     written: u64,
 }
 
-impl File {
+impl FileExtent {
     fn bytes(self) -> u64 {
         self.end.min(self.written).checked_next_multiple_of(BLOCK).unwrap_or(u64::MAX)
     }
@@ -27,23 +27,23 @@ impl File {
 
 /// What is there on the way through the program.
 #[derive(Default)]
-struct There<'a> {
+struct FilesSoFar<'a> {
     /// Directories too, as files of one block.
-    files: BTreeMap<&'a str, File>,
+    files: BTreeMap<&'a str, FileExtent>,
     bytes: u64,
     most: Room,
 }
 
-impl<'a> There<'a> {
-    fn put(&mut self, path: &'a str, file: File) {
-        let before = self.files.insert(path, file).map_or(0, File::bytes);
+impl<'a> FilesSoFar<'a> {
+    fn put(&mut self, path: &'a str, file: FileExtent) {
+        let before = self.files.insert(path, file).map_or(0, FileExtent::bytes);
         self.bytes = (self.bytes - before).saturating_add(file.bytes());
         self.most.bytes = self.most.bytes.max(self.bytes);
         self.most.largest_bytes = self.most.largest_bytes.max(file.end);
         self.most.names = self.most.names.max(self.files.len() as u64);
     }
 
-    fn remove(&mut self, path: &str) -> Option<File> {
+    fn remove(&mut self, path: &str) -> Option<FileExtent> {
         let file = self.files.remove(path)?;
         self.bytes = self.bytes.saturating_sub(file.bytes());
         Some(file)
@@ -64,8 +64,8 @@ impl<'a> There<'a> {
 /// The most that is there at once, as the loadfile goes. What is in a directory that is renamed is
 /// counted under its old name.
 pub fn most(steps: &[Step], paths: &[String]) -> Room {
-    let mut there = There::default();
-    let directory = File { end: BLOCK, written: BLOCK };
+    let mut there = FilesSoFar::default();
+    let directory = FileExtent { end: BLOCK, written: BLOCK };
     for step in steps.iter().filter(|step| is_done(step)) {
         let name = |path: u32| paths.get(path as usize).map_or("", String::as_str);
         match step.line.verb {
@@ -74,7 +74,7 @@ pub fn most(steps: &[Step], paths: &[String]) -> Room {
                 match (disposition, there.files.contains_key(path)) {
                     (Disposition::Open, _) | (Disposition::Make, true) => {}
                     _ if made => there.put(path, directory),
-                    _ => there.put(path, File::default()),
+                    _ => there.put(path, FileExtent::default()),
                 }
             }
             Verb::Mkdir(path) => there.put(name(path), directory),
