@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::talk;
 use base::value::parse_bytes;
-use engines::engine::concat::check::{Made, check};
+use engines::engine::concat::check::{ConcatInputs, check};
 use engines::engine::concat::join::join;
 use experiment::workload::netcdf::VARIABLES_MAX;
 
@@ -32,9 +32,9 @@ pub struct Numbers {
 
 impl Numbers {
     /// The same, for whoever makes or checks them.
-    pub fn made(self) -> Made {
+    pub fn made(self) -> ConcatInputs {
         let Numbers { files, file_size, variables, seed } = self;
-        Made { files, file_bytes: file_size, variables, seed }
+        ConcatInputs { files, file_bytes: file_size, variables, seed }
     }
 }
 

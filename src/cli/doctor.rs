@@ -13,7 +13,7 @@ use super::Common;
 use super::outputs::{self, Inputs};
 use base::value::counted;
 use engines::engine::file;
-use engines::engine::tool::{TOOLS, Tool};
+use engines::engine::tool::{TOOLS, ToolEngine};
 use experiment::measurement::Record;
 use experiment::measurement::judge::all as notes_of;
 use host::inventory::group;
@@ -291,7 +291,7 @@ fn layouts() -> Vec<Row> {
 }
 
 /// An installed tool with its version, as it says it.
-fn tool(tool: &Tool, stop: &signal::Stop) -> Row {
+fn tool(tool: &ToolEngine, stop: &signal::Stop) -> Row {
     let Some(path) = command::find(tool.program) else {
         return row(tool.kind.name, Err(("not installed".to_owned(), tool.get)));
     };
@@ -390,7 +390,7 @@ mod tests {
 
     #[test]
     fn every_tool_says_how_to_get_it_and_a_missing_program_is_no_error() {
-        let none = Tool { program: "brickyard-no-such-tool", ..*TOOLS[0] };
+        let none = ToolEngine { program: "brickyard-no-such-tool", ..*TOOLS[0] };
         let stop = signal::Stop::new();
         let row = tool(&none, &stop);
         assert_eq!((row.there, row.get.as_str()), (false, "apt-get install fio"));

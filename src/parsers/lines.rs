@@ -146,8 +146,8 @@ pub fn of_workers() -> Vec<Vec<u8>> {
         line(&spec),
         line(&WorkerMessage::Result(Box::new(result()))),
         line(&WorkerMessage::Flushing {}),
-        line(&of_programs::Message::Result(Box::default())),
-        line(&of_programs::Spec::default()),
+        line(&of_programs::CommandWorkerMessage::Result(Box::default())),
+        line(&of_programs::CommandSpec::default()),
         b"go".to_vec(),
         br#"{"store":[97],"sql":"SELECT 1","format":"csv","time":{"secs":1,"nanos":5}}"#.to_vec(),
     ]
@@ -162,9 +162,9 @@ pub fn worker(bytes: &[u8]) {
     }
     match serde_json::from_str::<WorkerMessage>(&text) {
         Ok(WorkerMessage::Result(result)) => measured(*result),
-        _ => drop(serde_json::from_str::<of_programs::Message>(&text)),
+        _ => drop(serde_json::from_str::<of_programs::CommandWorkerMessage>(&text)),
     }
-    let _ = serde_json::from_str::<of_programs::Spec>(&text);
+    let _ = serde_json::from_str::<of_programs::CommandSpec>(&text);
     let _ = serde_json::from_str::<Statement>(&text);
 }
 

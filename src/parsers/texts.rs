@@ -169,7 +169,8 @@ pub fn values(bytes: &[u8]) {
 /// A command, filled in.
 pub fn command(bytes: &[u8]) {
     let text = text(bytes);
-    let here = fill::Here { directory: "/srv/a b", copy: 3, cpus: 8, brickyard: "/opt/by" };
+    let here =
+        fill::Substitutions { directory: "/srv/a b", copy: 3, cpus: 8, brickyard: "/opt/by" };
     let _ = (fill::words(&text, &Settings::defaults("command"), here), fill::names_copy(&text));
 }
 

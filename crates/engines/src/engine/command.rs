@@ -23,14 +23,14 @@ mod server;
 mod supervise;
 
 pub use output::KEPT_BYTES;
-pub use protocol::{Ready, Server, Spec, Start};
+pub use protocol::{CommandSpec, ProgramStart, Server, ServerReadiness};
 pub use serve::worker;
 pub use supervise::run as measure;
 
 /// The engine `command`.
-pub struct Command;
+pub struct CommandEngine;
 
-impl Engine for Command {
+impl Engine for CommandEngine {
     fn kind(&self) -> &'static EngineKind {
         &engines::COMMAND
     }
@@ -44,8 +44,8 @@ impl Engine for Command {
         let spec = job::spec(settings, &places)?;
         let served = spec.server.iter().flat_map(|one| {
             let probe = match &one.ready {
-                Ready::Succeeds(probe) => Some(probe),
-                Ready::Says(_) => None,
+                ServerReadiness::Succeeds(probe) => Some(probe),
+                ServerReadiness::Says(_) => None,
             };
             [Some(&one.start), probe]
         });
@@ -92,7 +92,7 @@ mod tests {
         let mut settings = settings("command", &[("command", "true {directory}")]);
         for name in ["target", "/srv/a"] {
             settings.set(knob::DIRECTORIES, &[name.to_owned()]);
-            assert_eq!(Command.check(&settings).map_err(|error| error.to_string()), Ok(()));
+            assert_eq!(CommandEngine.check(&settings).map_err(|error| error.to_string()), Ok(()));
         }
     }
 }

@@ -9,7 +9,7 @@
 
 use std::path::Path;
 
-use crate::engine::command::{self, Spec, Start};
+use crate::engine::command::{self, CommandSpec, ProgramStart};
 use crate::engine::{Context, Engine, Error, Serve};
 use base::value;
 use experiment::knob::{self, EngineKind, Settings, engines};
@@ -28,9 +28,9 @@ pub const NCECAT: &str = "ncecat";
 pub const GET: &str = "apt-get install nco";
 
 /// The engine `concat`.
-pub struct Concat;
+pub struct ConcatEngine;
 
-impl Engine for Concat {
+impl Engine for ConcatEngine {
     fn kind(&self) -> &'static EngineKind {
         &engines::CONCAT
     }
@@ -116,10 +116,10 @@ fn check_room(settings: &Settings, at: &Path) -> Result<(), Error> {
 }
 
 /// What is run for a trial in this folder.
-fn spec(settings: &Settings, seed: u64, place: &str) -> Result<Spec, Error> {
+fn spec(settings: &Settings, seed: u64, place: &str) -> Result<CommandSpec, Error> {
     // A name that PATH may know is better than none.
     let own = std::env::current_exe().unwrap_or_else(|_| "brickyard".into()).display().to_string();
-    let start = |words: Vec<String>| Start {
+    let start = |words: Vec<String>| ProgramStart {
         words,
         environment: vec![("LC_ALL".to_owned(), "C".to_owned())],
         directory: place.to_owned(),
@@ -153,7 +153,7 @@ fn spec(settings: &Settings, seed: u64, place: &str) -> Result<Spec, Error> {
     let mut prepare = [ours(&["generate", "netcdf", "--out", &folder]), made.to_vec()].concat();
     prepare.extend(cold);
     let checks = [ours(&["concat-worker", "check", "--joined", &out]), made.to_vec()].concat();
-    Ok(Spec {
+    Ok(CommandSpec {
         copies: vec![start(words.into_iter().chain(inputs).collect())],
         prepare: vec![start(prepare)],
         check: vec![start(checks)],
@@ -162,7 +162,7 @@ fn spec(settings: &Settings, seed: u64, place: &str) -> Result<Spec, Error> {
         timeout_ns: at_most_ns.saturating_mul(2),
         at_most_ns,
         parent: std::process::id(),
-        ..Spec::default()
+        ..CommandSpec::default()
     })
 }
 
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
     use experiment::knob::testing::settings;
 
-    fn of(with: &str) -> Spec {
+    fn of(with: &str) -> CommandSpec {
         let knobs = [("concat-with", with), ("files", "3"), ("block-size", "4MiB")];
         spec(&settings("concat", &knobs), 9, "/a b").unwrap()
     }
@@ -213,14 +213,14 @@ mod tests {
     #[test]
     fn what_is_not_joined_once_in_one_directory_is_refused_by_name() {
         let why = |knobs: &[(&str, &str)]| {
-            Concat.check(&settings("concat", knobs)).unwrap_err().to_string()
+            ConcatEngine.check(&settings("concat", knobs)).unwrap_err().to_string()
         };
         assert!(why(&[("streams", "2")]).contains("streams=2"));
         assert!(why(&[("at-least", "1s")]).contains("at-least"));
         let mut two = settings("concat", &[]);
         two.set(knob::DIRECTORIES, &["/a".to_owned(), "/b".to_owned()]);
-        assert!(Concat.check(&two).unwrap_err().to_string().contains("one directory"));
-        assert!(Concat.check(&settings("concat", &[])).is_ok());
+        assert!(ConcatEngine.check(&two).unwrap_err().to_string().contains("one directory"));
+        assert!(ConcatEngine.check(&settings("concat", &[])).is_ok());
     }
 
     #[test]

@@ -38,15 +38,15 @@ mod run;
 pub mod testing;
 
 /// The simulated server.
-pub struct Sim;
+pub struct SimEngine;
 
-impl Engine for Sim {
+impl Engine for SimEngine {
     fn kind(&self) -> &'static EngineKind {
         &engines::SIM
     }
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
-        match model::Model::of(settings) {
+        match model::Model::from_settings(settings) {
             Err(Error::Unsupported(why) | Error::Failed(why)) => {
                 Err(sys::Error::new("cannot simulate this", why)
                     .hint("leave that knob out, or use --engine file"))
@@ -61,9 +61,9 @@ impl Engine for Sim {
     }
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
-        let model = model::Model::of(&trial.settings)?;
+        let model = model::Model::from_settings(&trial.settings)?;
         (context.progress)(Progress::Preparing);
-        let mut run = run::Run::new(&model, trial.seed);
+        let mut run = run::SimulatedTrial::new(&model, trial.seed);
         while run.advance() {
             if context.stop.asked() {
                 return Err(Error::Interrupted);

@@ -19,7 +19,8 @@ fn asked(engine: &dyn Engine, settings: &Settings) -> Option<String> {
     let places = ["/a".to_owned()];
     let (seed, user, memory_bytes) = (7, 0, Some(64 << 30));
     let cpus = [0, 1];
-    let asked = tool::Asked { settings, places: &places, seed, user, memory_bytes, cpus: &cpus };
+    let asked =
+        tool::ToolInput { settings, places: &places, seed, user, memory_bytes, cpus: &cpus };
     match tool::TOOLS.iter().find(|tool| tool.name() == engine.name()) {
         Some(tool) => (tool.launch)(&asked).err(),
         None => engine.check(settings).err().map(|error| error.to_string()),

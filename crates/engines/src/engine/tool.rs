@@ -5,7 +5,7 @@
 //! machinery of the engine `command`: a worker process, the kernel's account of the run, counters,
 //! origin. A setting that the tool cannot honour is refused by name, never replaced.
 
-use crate::engine::command::{self, Spec, Start};
+use crate::engine::command::{self, CommandSpec, ProgramStart};
 use crate::engine::{Context, Engine, Error, Serve};
 use experiment::knob::EngineKind;
 use experiment::knob::typed::Setting;
@@ -36,12 +36,12 @@ pub use fio::FIO;
 pub use ior::IOR;
 pub use iozone::IOZONE;
 pub use mdtest::MDTEST;
-pub use pgbench::{PGBENCH, Served};
+pub use pgbench::{PGBENCH, PgbenchEngine};
 pub use sysbench::SYSBENCH;
 
 /// One tool.
 #[derive(Debug)]
-pub struct Tool {
+pub struct ToolEngine {
     /// What is known of the engine that it is.
     pub kind: &'static EngineKind,
     /// What reads what it prints; of the same name.
@@ -53,16 +53,16 @@ pub struct Tool {
     /// With these words it says its version.
     pub asks_version: &'static [&'static str],
     /// What is run for a trial, or why it cannot be honoured and what would do it.
-    pub launch: fn(&Asked<'_>) -> Result<Launch, String>,
+    pub launch: fn(&ToolInput<'_>) -> Result<Launch, String>,
 }
 
 /// In the order of the reference.
-pub const TOOLS: &[&Tool] =
+pub const TOOLS: &[&ToolEngine] =
     &[&FIO, &BONNIE, &IOZONE, &DBENCH, &SYSBENCH, &IOR, &MDTEST, &ELBENCHO, &PGBENCH];
 
 /// A trial as a tool sees it.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct ToolInput<'a> {
     /// A value for every knob that the tool obeys.
     pub settings: &'a Settings,
     /// The folders that were made for the trial, one a directory.
@@ -77,7 +77,7 @@ pub struct Asked<'a> {
     pub cpus: &'a [usize],
 }
 
-impl Asked<'_> {
+impl ToolInput<'_> {
     /// The only folder, for tools that use one.
     ///
     /// # Errors
@@ -105,7 +105,7 @@ pub struct Launch {
     pub notes: Vec<Note>,
 }
 
-impl Engine for Tool {
+impl Engine for ToolEngine {
     fn kind(&self) -> &'static EngineKind {
         self.kind
     }
@@ -125,7 +125,7 @@ impl Engine for Tool {
         let cpus = sys::processors::allowed();
         let ask = |places: &[String]| {
             let (settings, seed) = (&trial.settings, trial.seed);
-            let asked = Asked { settings, places, seed, user, memory_bytes, cpus: &cpus };
+            let asked = ToolInput { settings, places, seed, user, memory_bytes, cpus: &cpus };
             (self.launch)(&asked).map_err(Error::Unsupported)
         };
         // What can be told without a folder is told first; whether it is installed comes after what
@@ -155,7 +155,7 @@ impl Engine for Tool {
 
 /// What the tool said of a trial, beside what the kernel counted of it.
 fn finish(
-    tool: &Tool,
+    tool: &ToolEngine,
     mut measured: Measurement,
     notes: Vec<Note>,
     words: &[String],
@@ -173,27 +173,27 @@ fn finish(
 }
 
 /// What the worker is to do for a tool.
-fn spec(launch: &Launch, places: &[String], settings: &Settings) -> Spec {
-    let start = |words: &Vec<String>| Start {
+fn spec(launch: &Launch, places: &[String], settings: &Settings) -> CommandSpec {
+    let start = |words: &Vec<String>| ProgramStart {
         words: words.clone(),
         // What we read is English.
         environment: vec![("LC_ALL".to_owned(), "C".to_owned())],
         directory: places.first().cloned().unwrap_or_else(|| "/".to_owned()),
     };
     let at_most_ns = settings.get(knob::AT_MOST);
-    Spec {
+    CommandSpec {
         copies: vec![start(&launch.words)],
         prepare: launch.prepare.iter().map(start).collect(),
         // What is made ready takes its time; a trial that hangs is ended by `at-most`.
         timeout_ns: at_most_ns.saturating_mul(2),
         at_most_ns,
         parent: std::process::id(),
-        ..Spec::default()
+        ..CommandSpec::default()
     }
 }
 
 /// What the tool said of the trial.
-fn one(tool: &Tool, measured: &Measurement) -> Result<ToolResult, Error> {
+fn one(tool: &ToolEngine, measured: &Measurement) -> Result<ToolResult, Error> {
     let name = tool.kind.name;
     if let Some(cut) = measured.notes.iter().find(|note| note.kind == "cut-short") {
         let hint = "give it more with at-most=";
@@ -225,7 +225,7 @@ const MPIRUN: &str = "mpirun";
 
 /// The words that start so many tasks of a parallel program: by Open MPI's mpirun where there are
 /// several. That counts hardware threads and refuses root unless told otherwise (mpirun(1)).
-fn tasks(asked: &Asked<'_>, words: Vec<String>) -> Vec<String> {
+fn tasks(asked: &ToolInput<'_>, words: Vec<String>) -> Vec<String> {
     let streams = asked.settings.get(knob::STREAMS);
     if streams <= 1 {
         return words;

@@ -26,15 +26,15 @@ mod verify;
 pub use serve::worker;
 
 /// The engine `tree`.
-pub struct Tree;
+pub struct TreeEngine;
 
-impl Engine for Tree {
+impl Engine for TreeEngine {
     fn kind(&self) -> &'static EngineKind {
         &engines::TREE
     }
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
-        job::Job::of(settings, 0, 0).map(|_| ()).map_err(|error| {
+        job::TreeJob::from_settings(settings, 0, 0).map(|_| ()).map_err(|error| {
             let (Error::Unsupported(why) | Error::Failed(why) | Error::Hung(why)) = error else {
                 return sys::Error::new("cannot run this", "it was stopped");
             };

@@ -4,8 +4,8 @@ use std::os::fd::OwnedFd;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::output::Kept;
-use super::protocol::Start;
+use super::output::BoundedOutput;
+use super::protocol::ProgramStart;
 use host::sys::held::{self, Ended, Gate, GatedProgram, Launch};
 use host::sys::tree::{self, Moved};
 use host::sys::{Error, Host, clock, signal};
@@ -15,7 +15,7 @@ const TURN_BYTES: usize = 256 << 10;
 
 /// A program that was started.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningProgram {
     /// Which copy; 1 for the first, 0 for what is not measured.
     pub copy: u32,
     /// Whether figures are made of this run.
@@ -25,15 +25,15 @@ pub struct Running {
     /// Its process.
     pub held: GatedProgram,
     /// What it said.
-    pub said: [Kept; 2],
+    pub said: [BoundedOutput; 2],
     open: [bool; 2],
 }
 
 /// A program that has ended.
 #[derive(Debug)]
-pub struct Over {
+pub struct EndedProgram {
     /// What it was.
-    pub running: Running,
+    pub running: RunningProgram,
     /// When that was seen, monotonic clock.
     pub ended_ns: u64,
     /// The kernel's account.
@@ -46,7 +46,7 @@ pub struct Over {
 
 /// What the parent said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum ParentCommand {
     /// Let the programs go.
     Go,
     /// What the load did has been counted.
@@ -64,7 +64,7 @@ pub struct Copies {
     children: OwnedFd,
     input: Vec<u8>,
     /// Those that have not ended.
-    pub running: Vec<Running>,
+    pub running: Vec<RunningProgram>,
     /// Moved by every process that was waited for, by copy.
     pub reaped: Vec<(u32, Moved)>,
     /// Processor time of every process that was waited for, by copy: user and system, ns.
@@ -92,16 +92,16 @@ impl Copies {
         &mut self,
         copy: u32,
         timed: bool,
-        start: &Start,
+        start: &ProgramStart,
         gate: &Gate,
     ) -> Result<(), Error> {
         let launch = Launch::new(&start.words, &start.environment, &start.directory)?;
         let held = launch.hold(gate)?;
         self.groups.push((held.pid, copy));
-        let said = [Kept::default(), Kept::default()];
+        let said = [BoundedOutput::default(), BoundedOutput::default()];
         let started_ns = clock::monotonic_ns();
         let open = [true; 2];
-        self.running.push(Running { copy, timed, started_ns, held, said, open });
+        self.running.push(RunningProgram { copy, timed, started_ns, held, said, open });
         Ok(())
     }
 
@@ -109,7 +109,7 @@ impl Copies {
     ///
     /// # Errors
     /// When it cannot be started.
-    pub fn start(&mut self, copy: u32, timed: bool, start: &Start) -> Result<(), Error> {
+    pub fn start(&mut self, copy: u32, timed: bool, start: &ProgramStart) -> Result<(), Error> {
         let gate = Gate::new()?;
         self.hold(copy, timed, start, &gate)?;
         gate.wait(1)?;
@@ -121,7 +121,7 @@ impl Copies {
 
     /// Waits for something to happen, at most until `until_ns`; gives what has ended and what the
     /// parent said.
-    pub fn turn(&mut self, until_ns: u64) -> (Vec<Over>, Option<Said>) {
+    pub fn turn(&mut self, until_ns: u64) -> (Vec<EndedProgram>, Option<ParentCommand>) {
         let said = self.parents_word();
         if said.is_some() {
             return (self.reap(), said);
@@ -159,19 +159,19 @@ impl Copies {
         (over, self.parents_word())
     }
 
-    fn parents_word(&mut self) -> Option<Said> {
+    fn parents_word(&mut self) -> Option<ParentCommand> {
         let end = self.input.iter().position(|byte| *byte == b'\n')?;
         let line: Vec<u8> = self.input.drain(..=end).collect();
         match line.trim_ascii() {
-            b"go" => Some(Said::Go),
-            b"counted" => Some(Said::Counted),
-            b"stop" => Some(Said::Stop),
-            _ => Some(Said::Bye),
+            b"go" => Some(ParentCommand::Go),
+            b"counted" => Some(ParentCommand::Counted),
+            b"stop" => Some(ParentCommand::Stop),
+            _ => Some(ParentCommand::Bye),
         }
     }
 
     /// Waits for all that have ended, our own and orphans that became ours.
-    fn reap(&mut self) -> Vec<Over> {
+    fn reap(&mut self) -> Vec<EndedProgram> {
         let mut over = Vec::new();
         while let Some(pid) = held::ended_child() {
             let ended_ns = clock::monotonic_ns();
@@ -188,7 +188,7 @@ impl Copies {
             let mut running = self.running.swap_remove(at);
             running.listen(usize::MAX);
             let refused = running.held.refused();
-            over.push(Over { running, ended_ns, ended, moved, refused });
+            over.push(EndedProgram { running, ended_ns, ended, moved, refused });
         }
         over
     }
@@ -222,7 +222,11 @@ impl Copies {
 
     /// Ends every program but those of `except`: SIGTERM, and SIGKILL after `patience_ns`. Gives
     /// what ended, and what the kernel says of those that did not.
-    pub fn end_all(&mut self, except: &[i32], patience_ns: u64) -> (Vec<Over>, Vec<String>) {
+    pub fn end_all(
+        &mut self,
+        except: &[i32],
+        patience_ns: u64,
+    ) -> (Vec<EndedProgram>, Vec<String>) {
         /// A killed process that is still there waits in the kernel for I/O that does not come.
         const KILLED_NS: u64 = 5_000_000_000;
         let mut over = Vec::new();
@@ -259,7 +263,7 @@ const KILL: i32 = rustix::process::Signal::KILL.as_raw();
 /// A stopped process takes no SIGTERM before it goes on.
 const CONTINUE: i32 = rustix::process::Signal::CONT.as_raw();
 
-impl Running {
+impl RunningProgram {
     /// Takes what it said, at most so many bytes of each output.
     fn listen(&mut self, at_most: usize) {
         let ends = [&self.held.stdout, &self.held.stderr];
@@ -283,7 +287,7 @@ impl Running {
     }
 }
 
-impl Over {
+impl EndedProgram {
     /// What went wrong, when something did.
     pub fn failure(&self) -> Option<String> {
         if let Some(error) = &self.refused {
@@ -300,7 +304,7 @@ impl Over {
 
     /// What it said last, to be put behind how it ended; empty when it said nothing.
     pub fn last_words(&self) -> String {
-        let last = self.running.said.iter().rev().map(Kept::last_lines);
+        let last = self.running.said.iter().rev().map(BoundedOutput::last_lines);
         let lines = last.into_iter().find(|lines| !lines.is_empty());
         lines.map(|lines| format!("; it said: {lines}")).unwrap_or_default()
     }

@@ -1,10 +1,10 @@
 //! What ends a trial of programs before it has a result.
 
-use super::copies::Said;
+use super::copies::ParentCommand;
 use host::sys::Error;
 
 /// Why there is no result.
-pub enum End {
+pub enum NoCommandResult {
     /// It failed, with what to say.
     Failed(String),
     /// It cannot be run here, as its `prepare` says, with what to say.
@@ -15,9 +15,9 @@ pub enum End {
     Gone,
 }
 
-impl From<Error> for End {
-    fn from(error: Error) -> End {
-        End::Failed(format!("{error}"))
+impl From<Error> for NoCommandResult {
+    fn from(error: Error) -> NoCommandResult {
+        NoCommandResult::Failed(format!("{error}"))
     }
 }
 
@@ -25,10 +25,10 @@ impl From<Error> for End {
 ///
 /// # Errors
 /// When it does not.
-pub fn heard(said: Option<Said>, what: &str) -> Result<(), End> {
+pub fn heard(said: Option<ParentCommand>, what: &str) -> Result<(), NoCommandResult> {
     match said {
-        Some(Said::Bye) => Err(End::Gone),
-        Some(Said::Stop) => Err(End::Failed(format!("stopped during {what}"))),
-        Some(Said::Go | Said::Counted) | None => Ok(()),
+        Some(ParentCommand::Bye) => Err(NoCommandResult::Gone),
+        Some(ParentCommand::Stop) => Err(NoCommandResult::Failed(format!("stopped during {what}"))),
+        Some(ParentCommand::Go | ParentCommand::Counted) | None => Ok(()),
     }
 }

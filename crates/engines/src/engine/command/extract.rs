@@ -3,7 +3,7 @@
 use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
-use super::hint::Refusal;
+use super::hint::CommandRefusal;
 use experiment::measurement::programs::NAMES;
 
 /// A compiled pattern needs no more memory than this, bytes: a hostile one is refused.
@@ -29,20 +29,23 @@ enum Rule {
 ///
 /// # Errors
 /// With what is wrong and what would do.
-pub fn parse(text: &str) -> Result<Extract, Refusal> {
+pub fn parse(text: &str) -> Result<Extract, CommandRefusal> {
     const LIKE: &str = "extract='rate_mb_per_s=([0-9.]+) MB/s', or extract=iops=/jobs/0/read/iops";
     let Some((name, rule)) = text.split_once('=') else {
-        return Err(Refusal::new(format!("extract: `{text}` is not NAME=REGEX"), LIKE));
+        return Err(CommandRefusal::new(format!("extract: `{text}` is not NAME=REGEX"), LIKE));
     };
     let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(fine) {
         let why = format!("extract: `{name}` is no name of a figure");
-        return Err(Refusal::new(why, "small letters, digits and _, the unit last: rate_mb_per_s"));
+        return Err(CommandRefusal::new(
+            why,
+            "small letters, digits and _, the unit last: rate_mb_per_s",
+        ));
     }
     let own = ["throughput", "naive_", "sum_of_", "read_", "write_", "iops", "latency_ns"];
     if NAMES.contains(&name) || own.iter().any(|own| name.starts_with(own)) {
         let why = format!("extract: `{name}` is, or begins like, a figure that is measured");
-        return Err(Refusal::new(why, format!("said_{name}={rule}")));
+        return Err(CommandRefusal::new(why, format!("said_{name}={rule}")));
     }
     if rule.starts_with('/') {
         return Ok(Extract { name: name.to_owned(), rule: Rule::Pointer(rule.to_owned()) });
@@ -52,11 +55,11 @@ pub fn parse(text: &str) -> Result<Extract, Refusal> {
     let regex = built.map_err(|error| {
         let said = error.to_string();
         let last = said.lines().last().unwrap_or_default().trim().to_owned();
-        Refusal::new(format!("extract: `{rule}` is no regular expression: {last}"), LIKE)
+        CommandRefusal::new(format!("extract: `{rule}` is no regular expression: {last}"), LIKE)
     })?;
     if regex.captures_len() != 2 {
         let why = format!("extract: `{rule}` has {} groups, not one", regex.captures_len() - 1);
-        return Err(Refusal::new(why, "put the number in ( ), other groups in (?: )"));
+        return Err(CommandRefusal::new(why, "put the number in ( ), other groups in (?: )"));
     }
     Ok(Extract { name: name.to_owned(), rule: Rule::Pattern(regex) })
 }

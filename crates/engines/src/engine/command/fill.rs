@@ -1,11 +1,11 @@
 //! (pure) Words in braces, filled in: `{directory}`, `{copy}`, `{cpus}`, `{brickyard}`, and knobs.
 
-use crate::engine::command::hint::Refusal;
+use crate::engine::command::hint::CommandRefusal;
 use experiment::knob::{self, Settings, meant};
 
 /// What is filled in besides the knobs.
 #[derive(Clone, Copy, Debug)]
-pub struct Here<'a> {
+pub struct Substitutions<'a> {
     /// The directory of the trial.
     pub directory: &'a str,
     /// The copy; 1 for the first.
@@ -37,9 +37,9 @@ const TEXTS: &[&str] = &[
 pub fn fill(
     text: &str,
     settings: &Settings,
-    here: Here<'_>,
+    here: Substitutions<'_>,
     quote: impl Fn(String) -> String,
-) -> Result<String, Refusal> {
+) -> Result<String, CommandRefusal> {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(['{', '}']) {
@@ -56,7 +56,7 @@ pub fn fill(
             continue;
         };
         let Some((name, after)) = inner.split_once('}') else {
-            return Err(Refusal::new(
+            return Err(CommandRefusal::new(
                 format!("`{text}` has a `{{` that nothing closes"),
                 "write {{ for a brace of the program's own",
             ));
@@ -68,7 +68,11 @@ pub fn fill(
     Ok(filled)
 }
 
-fn value(name: &str, settings: &Settings, here: Here<'_>) -> Result<String, Refusal> {
+fn value(
+    name: &str,
+    settings: &Settings,
+    here: Substitutions<'_>,
+) -> Result<String, CommandRefusal> {
     match name {
         "directory" => return Ok(here.directory.to_owned()),
         "copy" => return Ok(here.copy.to_string()),
@@ -87,7 +91,7 @@ fn value(name: &str, settings: &Settings, here: Here<'_>) -> Result<String, Refu
                  brace of the program's own"
             .to_owned(),
     };
-    Err(Refusal::new(format!("there is nothing to fill in for `{{{name}}}`"), hint))
+    Err(CommandRefusal::new(format!("there is nothing to fill in for `{{{name}}}`"), hint))
 }
 
 /// Whether `text` differs from copy to copy.
@@ -100,7 +104,11 @@ pub fn names_copy(text: &str) -> bool {
 ///
 /// # Errors
 /// As [`fill`], and for a quote that is not closed.
-pub fn words(text: &str, settings: &Settings, here: Here<'_>) -> Result<Vec<String>, Refusal> {
+pub fn words(
+    text: &str,
+    settings: &Settings,
+    here: Substitutions<'_>,
+) -> Result<Vec<String>, CommandRefusal> {
     if settings.get(knob::SHELL) {
         // A value with blanks stays one word of the shell.
         let quote = |value: String| {
@@ -110,7 +118,7 @@ pub fn words(text: &str, settings: &Settings, here: Here<'_>) -> Result<Vec<Stri
         return Ok(vec!["/bin/sh".to_owned(), "-c".to_owned(), whole]);
     }
     let split = shlex::split(text).ok_or_else(|| {
-        Refusal::new(
+        CommandRefusal::new(
             format!("`{text}` has a quote that nothing closes"),
             "close it, or give shell=true to have /bin/sh read it",
         )
@@ -123,7 +131,8 @@ mod tests {
     use super::*;
     use experiment::knob::testing::settings;
 
-    const HERE: Here<'_> = Here { directory: "/srv/a b", copy: 3, cpus: 8, brickyard: "/opt/by" };
+    const HERE: Substitutions<'_> =
+        Substitutions { directory: "/srv/a b", copy: 3, cpus: 8, brickyard: "/opt/by" };
 
     fn split(text: &str) -> Vec<String> {
         words(text, &settings("command", &[("streams", "4")]), HERE).unwrap()

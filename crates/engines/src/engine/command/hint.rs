@@ -4,22 +4,22 @@ use host::sys::Error;
 
 /// What is wrong, and what would work.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct CommandRefusal {
     /// What is wrong.
     pub why: String,
     /// What to type instead.
     pub hint: String,
 }
 
-impl Refusal {
+impl CommandRefusal {
     /// A refusal that says `why`, with a `hint`.
-    pub fn new(why: impl Into<String>, hint: impl Into<String>) -> Refusal {
-        Refusal { why: why.into(), hint: hint.into() }
+    pub fn new(why: impl Into<String>, hint: impl Into<String>) -> CommandRefusal {
+        CommandRefusal { why: why.into(), hint: hint.into() }
     }
 }
 
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Error {
+impl From<CommandRefusal> for Error {
+    fn from(refusal: CommandRefusal) -> Error {
         Error::new("cannot run this", refusal.why).hint(refusal.hint)
     }
 }

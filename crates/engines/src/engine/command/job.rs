@@ -1,9 +1,9 @@
 //! Settings of a trial into what the worker is to do.
 
 use super::extract;
-use super::fill::{Here, fill, names_copy, words};
-use super::hint::Refusal;
-use super::protocol::{Ready, Server, Spec, Start};
+use super::fill::{Substitutions, fill, names_copy, words};
+use super::hint::CommandRefusal;
+use super::protocol::{CommandSpec, ProgramStart, Server, ServerReadiness};
 use experiment::knob;
 use experiment::knob::typed::Word;
 use experiment::knob::{Knob, Settings};
@@ -12,10 +12,10 @@ use experiment::knob::{Knob, Settings};
 ///
 /// # Errors
 /// When a text cannot be filled in or split, or there is no command.
-pub fn spec(settings: &Settings, places: &[String]) -> Result<Spec, Refusal> {
+pub fn spec(settings: &Settings, places: &[String]) -> Result<CommandSpec, CommandRefusal> {
     if settings.get(knob::COMMAND).trim().is_empty() {
         let why = "no command was given";
-        return Err(Refusal::new(why, "command='dd if=/srv/file of=/dev/null bs=1M'"));
+        return Err(CommandRefusal::new(why, "command='dd if=/srv/file of=/dev/null bs=1M'"));
     }
     for text in settings.get(knob::EXTRACT) {
         extract::parse(text)?;
@@ -25,7 +25,7 @@ pub fn spec(settings: &Settings, places: &[String]) -> Result<Spec, Refusal> {
     let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get());
     // A name that PATH may know is better than none.
     let own = std::env::current_exe().unwrap_or_else(|_| "brickyard".into()).display().to_string();
-    let here = |copy: u32| Here { directory: place(copy), copy, cpus, brickyard: &own };
+    let here = |copy: u32| Substitutions { directory: place(copy), copy, cpus, brickyard: &own };
     let each = |knob: Knob<Word>, copies: u32| {
         (1..=copies).map(|copy| start(settings, knob, here(copy))).collect::<Result<Vec<_>, _>>()
     };
@@ -34,7 +34,7 @@ pub fn spec(settings: &Settings, places: &[String]) -> Result<Spec, Refusal> {
         text if names_copy(text) => each(knob, copies),
         _ => each(knob, copies.min(places.len() as u32)),
     };
-    Ok(Spec {
+    Ok(CommandSpec {
         copies: each(knob::COMMAND, copies)?,
         prepare: beside(knob::PREPARE)?,
         check: Vec::new(),
@@ -51,33 +51,40 @@ pub fn spec(settings: &Settings, places: &[String]) -> Result<Spec, Refusal> {
 }
 
 /// What the copies are served by, when they are.
-fn served(settings: &Settings, here: Here<'_>) -> Result<Option<Server>, Refusal> {
+fn served(settings: &Settings, here: Substitutions<'_>) -> Result<Option<Server>, CommandRefusal> {
     match (settings.get(knob::SERVER), settings.get(knob::READY)) {
         ("", "") => Ok(None),
         ("", _) => {
             let why = "ready says when `server` can be used, and there is none";
-            Err(Refusal::new(why, "server='...', or leave ready out"))
+            Err(CommandRefusal::new(why, "server='...', or leave ready out"))
         }
         (_, "") => {
             let why = "nobody knows when `server` can be used";
-            Err(Refusal::new(why, "ready='curl --fail http://127.0.0.1:8080/', or what asks yours"))
+            Err(CommandRefusal::new(
+                why,
+                "ready='curl --fail http://127.0.0.1:8080/', or what asks yours",
+            ))
         }
         _ => Ok(Some(Server {
             start: start(settings, knob::SERVER, here)?,
-            ready: Ready::Succeeds(start(settings, knob::READY, here)?),
+            ready: ServerReadiness::Succeeds(start(settings, knob::READY, here)?),
             ends_by: rustix::process::Signal::TERM.as_raw(),
             drops_by: rustix::process::Signal::TERM.as_raw(),
         })),
     }
 }
 
-fn start(settings: &Settings, knob: Knob<Word>, here: Here<'_>) -> Result<Start, Refusal> {
+fn start(
+    settings: &Settings,
+    knob: Knob<Word>,
+    here: Substitutions<'_>,
+) -> Result<ProgramStart, CommandRefusal> {
     let plain = |text: &str| fill(text, settings, here, |value| value);
     let words = words(settings.get(knob), settings, here)?;
     if words.is_empty() {
         let (why, hint) =
             (format!("{} names no program", knob.name), format!("leave {} out", knob.name));
-        return Err(Refusal::new(why, hint));
+        return Err(CommandRefusal::new(why, hint));
     }
     let mut environment = Vec::new();
     for text in settings.get(knob::ENVIRONMENT) {
@@ -88,16 +95,16 @@ fn start(settings: &Settings, knob: Knob<Word>, here: Here<'_>) -> Result<Start,
             }
             _ => {
                 let why = format!("environment: `{text}` is not NAME=VALUE");
-                return Err(Refusal::new(why, "environment=LANG=C, once for each"));
+                return Err(CommandRefusal::new(why, "environment=LANG=C, once for each"));
             }
         }
     }
     let directory = plain(settings.get(knob::WORKING_DIRECTORY))?;
     if !directory.starts_with('/') {
         let why = format!("working-directory: `{directory}` is not an absolute path");
-        return Err(Refusal::new(why, "working-directory={directory}, or a path from / on"));
+        return Err(CommandRefusal::new(why, "working-directory={directory}, or a path from / on"));
     }
-    Ok(Start { words, environment, directory })
+    Ok(ProgramStart { words, environment, directory })
 }
 
 #[cfg(test)]
@@ -140,7 +147,9 @@ mod tests {
         let server = spec(&[]).server.unwrap();
         assert_eq!(server.start.words, ["serve", "/a"]);
         assert!(!spec(&[]).drains && spec(&[("copy-bytes", "1MiB")]).drains);
-        assert!(matches!(server.ready, Ready::Succeeds(ask) if ask.words == ["ask", "/a"]));
+        assert!(
+            matches!(server.ready, ServerReadiness::Succeeds(ask) if ask.words == ["ask", "/a"])
+        );
     }
 
     #[test]

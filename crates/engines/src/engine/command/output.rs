@@ -7,14 +7,14 @@ pub const KEPT_BYTES: usize = 64 << 10;
 
 /// What one stream said.
 #[derive(Clone, Debug, Default)]
-pub struct Kept {
+pub struct BoundedOutput {
     /// All that was said, bytes.
     pub bytes: u64,
     head: Vec<u8>,
     tail: VecDeque<u8>,
 }
 
-impl Kept {
+impl BoundedOutput {
     /// Takes what was said next.
     pub fn take(&mut self, said: &[u8]) {
         self.bytes += said.len() as u64;
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_flood_leaves_its_beginning_and_its_end() {
-        let mut kept = Kept::default();
+        let mut kept = BoundedOutput::default();
         kept.take(b"first\n");
         for _ in 0..1000 {
             kept.take(&[b'x'; 1 << 20]);
@@ -96,11 +96,11 @@ mod tests {
     fn what_fits_is_whole_in_whatever_pieces_it_came_and_bad_bytes_are_replaced() {
         let said: Vec<u8> = (0..100_000u32).map(|n| b'a' + (n % 26) as u8).collect();
         for step in [1, 7, 4096, 100_000] {
-            let mut kept = Kept::default();
+            let mut kept = BoundedOutput::default();
             said.chunks(step).for_each(|piece| kept.take(piece));
             assert_eq!(kept.whole().as_bytes(), said, "{step}");
         }
-        let mut kept = Kept::default();
+        let mut kept = BoundedOutput::default();
         kept.take(b"a\xff\xfe\x00b\n\n");
         assert_eq!(kept.whole(), "a\u{fffd}\u{fffd}\0b\n\n");
         assert_eq!(kept.last_lines(), "a\u{fffd}\u{fffd}\0b");

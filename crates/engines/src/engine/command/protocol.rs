@@ -1,7 +1,7 @@
 //! What the process that watches over the programs and its parent say to each other, one line of
-//! JSON each: parent: [`Spec`] · worker: `ready` · parent: `go` · worker: `running` now and then,
-//! then `over` · parent: `counted` · worker: `result` or `failed` · parent: `bye`, or the end of
-//! the worker's input. `stop` at any time ends it early.
+//! JSON each: parent: [`CommandSpec`] · worker: `ready` · parent: `go` · worker: `running` now and
+//! then, then `over` · parent: `counted` · worker: `result` or `failed` · parent: `bye`, or the end
+//! of the worker's input. `stop` at any time ends it early.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use facts::counters::series::Series;
 
 /// A program and what it is started with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Start {
+pub struct ProgramStart {
     /// The program and its arguments.
     pub words: Vec<String>,
     /// On top of our own environment.
@@ -24,9 +24,9 @@ pub struct Start {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Server {
     /// What is started.
-    pub start: Start,
+    pub start: ProgramStart,
     /// When it can be used.
-    pub ready: Ready,
+    pub ready: ServerReadiness,
     /// The signal that ends it in order.
     pub ends_by: i32,
     /// The signal that ends it at once, when nobody waits for a result.
@@ -36,26 +36,26 @@ pub struct Server {
 /// What tells that a server can be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ready {
+pub enum ServerReadiness {
     /// It has said this on standard error.
     Says(String),
     /// This, run again and again, ends with status 0.
-    Succeeds(Start),
+    Succeeds(ProgramStart),
 }
 
 /// What the worker is to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spec {
+pub struct CommandSpec {
     /// One a copy.
-    pub copies: Vec<Start>,
+    pub copies: Vec<ProgramStart>,
     /// Run before, one after the other.
-    pub prepare: Vec<Start>,
+    pub prepare: Vec<ProgramStart>,
     /// Run after, one after the other, when every copy came to its end: one that fails, fails the
     /// trial.
     #[serde(default)]
-    pub check: Vec<Start>,
+    pub check: Vec<ProgramStart>,
     /// Run after that, one after the other, whatever came of it.
-    pub cleanup: Vec<Start>,
+    pub cleanup: Vec<ProgramStart>,
     /// What the copies are served by, when they are.
     #[serde(default)]
     pub server: Option<Server>,
@@ -80,7 +80,7 @@ pub struct Spec {
 /// What the worker says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Message {
+pub enum CommandWorkerMessage {
     /// Prepared; every copy waits to be let go.
     Ready {},
     /// The programs run.

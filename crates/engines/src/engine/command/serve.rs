@@ -3,11 +3,11 @@
 
 use std::io::{Read, Write};
 
-use super::copies::{Copies, Over, Said};
-use super::end::{End, heard};
+use super::copies::{Copies, EndedProgram, ParentCommand};
+use super::end::{NoCommandResult, heard};
 use super::extract::{self, Extract};
-use super::output::Kept;
-use super::protocol::{Message, Outcome, Spec, Start};
+use super::output::BoundedOutput;
+use super::protocol::{CommandSpec, CommandWorkerMessage, Outcome, ProgramStart};
 use super::server;
 use experiment::measurement::programs::{Output, Run, ServerCpuTime};
 use experiment::measurement::{Amount, Note, Programs, Stream, Window};
@@ -51,26 +51,26 @@ pub fn worker() -> Result<(), Error> {
     drop(input);
     let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
     let rest = bytes.split_off((end + 1).min(bytes.len()));
-    let spec: Spec = serde_json::from_slice(&bytes)
+    let spec: CommandSpec = serde_json::from_slice(&bytes)
         .map_err(|error| Error::new("cannot understand what to run", error))?;
     let mut copies = Copies::new(spec.parent, rest)?;
-    let message = match Trial::new(&spec, &mut copies).and_then(Trial::run) {
-        Ok(outcome) => Message::Result(Box::new(outcome)),
-        Err(End::Failed(why)) => Message::Failed(why),
-        Err(End::Skipped(why)) => Message::Skipped(why),
-        Err(End::Hung(why)) => Message::Hung(why),
-        Err(End::Gone) => {
+    let message = match CommandTrial::new(&spec, &mut copies).and_then(CommandTrial::run) {
+        Ok(outcome) => CommandWorkerMessage::Result(Box::new(outcome)),
+        Err(NoCommandResult::Failed(why)) => CommandWorkerMessage::Failed(why),
+        Err(NoCommandResult::Skipped(why)) => CommandWorkerMessage::Skipped(why),
+        Err(NoCommandResult::Hung(why)) => CommandWorkerMessage::Hung(why),
+        Err(NoCommandResult::Gone) => {
             copies.end_all(&[], 0);
             return Ok(());
         }
     };
     say(&message);
     // The process that counts reads our account in /proc once more before it lets us go.
-    while copies.turn(clock::monotonic_ns() + SAMPLE_NS).1 != Some(Said::Bye) {}
+    while copies.turn(clock::monotonic_ns() + SAMPLE_NS).1 != Some(ParentCommand::Bye) {}
     Ok(())
 }
 
-fn say(message: &Message) {
+fn say(message: &CommandWorkerMessage) {
     if let Ok(line) = serde_json::to_string(message) {
         let mut output = std::io::stdout().lock();
         let _ = writeln!(output, "{line}").and_then(|()| output.flush());
@@ -79,20 +79,22 @@ fn say(message: &Message) {
 
 /// A program that not even SIGKILL ended. Nothing is cleaned up after it: whatever would, would
 /// hang as well.
-fn left_behind(ran: Result<(), End>, program: &str) -> End {
+fn left_behind(ran: Result<(), NoCommandResult>, program: &str) -> NoCommandResult {
     let how =
         format!("SIGKILL did not end it, it hangs in the kernel and was left behind: {program}");
     match ran {
-        Err(End::Failed(why) | End::Skipped(why) | End::Hung(why)) => {
-            End::Hung(format!("{why}; {how}"))
-        }
-        Ok(()) | Err(End::Gone) => End::Hung(how),
+        Err(
+            NoCommandResult::Failed(why)
+            | NoCommandResult::Skipped(why)
+            | NoCommandResult::Hung(why),
+        ) => NoCommandResult::Hung(format!("{why}; {how}")),
+        Ok(()) | Err(NoCommandResult::Gone) => NoCommandResult::Hung(how),
     }
 }
 
 /// One trial on its way.
-struct Trial<'a> {
-    spec: &'a Spec,
+struct CommandTrial<'a> {
+    spec: &'a CommandSpec,
     copies: &'a mut Copies,
     extracts: Vec<Extract>,
     /// Processes that `prepare` left, as a server; they are no part of the load.
@@ -107,14 +109,18 @@ struct Trial<'a> {
     stopped_ns: Vec<u64>,
     cpu_ns: Vec<u64>,
     next_sample_ns: u64,
-    outputs: Vec<(u32, [Kept; 2])>,
+    outputs: Vec<(u32, [BoundedOutput; 2])>,
 }
 
-impl<'a> Trial<'a> {
-    fn new(spec: &'a Spec, copies: &'a mut Copies) -> Result<Trial<'a>, End> {
+impl<'a> CommandTrial<'a> {
+    fn new(
+        spec: &'a CommandSpec,
+        copies: &'a mut Copies,
+    ) -> Result<CommandTrial<'a>, NoCommandResult> {
         let extracts = spec.extract.iter().map(|text| extract::parse(text));
-        let extracts =
-            extracts.collect::<Result<_, _>>().map_err(|wrong| End::Failed(wrong.why))?;
+        let extracts = extracts
+            .collect::<Result<_, _>>()
+            .map_err(|wrong| NoCommandResult::Failed(wrong.why))?;
         let column = |name: &str| Column {
             name: name.to_owned(),
             kind: ColumnKind::Counter,
@@ -127,7 +133,7 @@ impl<'a> Trial<'a> {
         let programs =
             Programs { memory_floor_bytes: held::own_peak_bytes(), ..Programs::default() };
         let number = spec.copies.len();
-        Ok(Trial {
+        Ok(CommandTrial {
             spec,
             copies,
             extracts,
@@ -145,13 +151,13 @@ impl<'a> Trial<'a> {
     }
 
     /// All of it; whatever was started is ended, and cleaned up after, in every case.
-    fn run(mut self) -> Result<Outcome, End> {
+    fn run(mut self) -> Result<Outcome, NoCommandResult> {
         let mut ran = self.measure();
-        if matches!(ran, Err(End::Gone)) {
+        if matches!(ran, Err(NoCommandResult::Gone)) {
             server::end(self.copies, self.spec, false);
-            return Err(End::Gone);
+            return Err(NoCommandResult::Gone);
         }
-        if matches!(ran, Err(End::Hung(_))) {
+        if matches!(ran, Err(NoCommandResult::Hung(_))) {
             return ran.map(|()| self.outcome);
         }
         let (_, stuck) = self.copies.end_all(&self.serving(), PATIENCE_NS);
@@ -161,8 +167,8 @@ impl<'a> Trial<'a> {
         server::end(self.copies, self.spec, false);
         if ran.is_ok() {
             ran = self.after();
-            if matches!(ran, Err(End::Gone)) {
-                return Err(End::Gone);
+            if matches!(ran, Err(NoCommandResult::Gone)) {
+                return Err(NoCommandResult::Gone);
             }
         }
         let cleaned = self.beside("cleanup", &self.spec.cleanup);
@@ -181,14 +187,16 @@ impl<'a> Trial<'a> {
     }
 
     /// Lets the parent count what the load did, then has its result checked where it is whole.
-    fn after(&mut self) -> Result<(), End> {
-        say(&Message::Over {});
+    fn after(&mut self) -> Result<(), NoCommandResult> {
+        say(&CommandWorkerMessage::Over {});
         loop {
             match self.copies.turn(clock::monotonic_ns() + SAMPLE_NS).1 {
-                Some(Said::Counted) => break,
-                Some(Said::Bye) => return Err(End::Gone),
-                Some(Said::Stop) => return Err(End::Failed("stopped".to_owned())),
-                Some(Said::Go) | None => {}
+                Some(ParentCommand::Counted) => break,
+                Some(ParentCommand::Bye) => return Err(NoCommandResult::Gone),
+                Some(ParentCommand::Stop) => {
+                    return Err(NoCommandResult::Failed("stopped".to_owned()));
+                }
+                Some(ParentCommand::Go) | None => {}
             }
         }
         match self.is_timed() {
@@ -198,7 +206,7 @@ impl<'a> Trial<'a> {
     }
 
     /// Runs what is run before or after, one after the other.
-    fn beside(&mut self, what: &str, starts: &[Start]) -> Result<(), End> {
+    fn beside(&mut self, what: &str, starts: &[ProgramStart]) -> Result<(), NoCommandResult> {
         for start in starts {
             self.copies.start(0, false, start)?;
             let began_ns = clock::monotonic_ns();
@@ -210,8 +218,8 @@ impl<'a> Trial<'a> {
                     let Some(why) = over.failure() else { break };
                     let why = format!("{what} {why}");
                     return Err(match over.ended.exit {
-                        Some(LACKS) if what == PREPARE => End::Skipped(why),
-                        _ => End::Failed(why),
+                        Some(LACKS) if what == PREPARE => NoCommandResult::Skipped(why),
+                        _ => NoCommandResult::Failed(why),
                     });
                 }
                 if clock::monotonic_ns() - began_ns > self.spec.timeout_ns {
@@ -223,19 +231,21 @@ impl<'a> Trial<'a> {
     }
 
     /// Ends what took too long.
-    fn late(&mut self, what: &str) -> End {
+    fn late(&mut self, what: &str) -> NoCommandResult {
         let limit = base::value::Value::Duration(self.spec.timeout_ns);
         let (over, stuck) = self.copies.end_all(&self.prepared, PATIENCE_NS);
         let killed = over.iter().any(|over| over.ended.signal == Some(9));
         let what = format!("{what} ran longer than timeout={limit}");
         match stuck.first() {
-            Some(one) => left_behind(Err(End::Failed(what)), one),
-            None if killed => End::Failed(format!("{what}; SIGTERM did not end it, SIGKILL did")),
-            None => End::Failed(format!("{what}; SIGTERM ended it")),
+            Some(one) => left_behind(Err(NoCommandResult::Failed(what)), one),
+            None if killed => {
+                NoCommandResult::Failed(format!("{what}; SIGTERM did not end it, SIGKILL did"))
+            }
+            None => NoCommandResult::Failed(format!("{what}; SIGTERM ended it")),
         }
     }
 
-    fn measure(&mut self) -> Result<(), End> {
+    fn measure(&mut self) -> Result<(), NoCommandResult> {
         self.beside(PREPARE, &self.spec.prepare)?;
         let left: Vec<i32> = self.copies.all(&[]).into_iter().map(|process| process.pid).collect();
         server::start(self.copies, self.spec)?;
@@ -252,7 +262,7 @@ impl<'a> Trial<'a> {
             None => below.filter(|pid| !waiting.contains(pid)).collect(),
         };
         self.copies.reaped.clear();
-        say(&Message::Ready {});
+        say(&CommandWorkerMessage::Ready {});
         self.await_go()?;
         if let Some(server) = server::process(self.copies) {
             let copies = waiting.into_iter().filter(|pid| *pid != server);
@@ -274,25 +284,27 @@ impl<'a> Trial<'a> {
         Ok(())
     }
 
-    fn await_go(&mut self) -> Result<(), End> {
+    fn await_go(&mut self) -> Result<(), NoCommandResult> {
         loop {
             let (over, said) = self.copies.turn(clock::monotonic_ns() + SAMPLE_NS);
             match said {
-                Some(Said::Go) => {
+                Some(ParentCommand::Go) => {
                     // Those that turned back at the gate are told of below, in the order of copies.
-                    return match over.first().and_then(Over::failure) {
-                        Some(why) => Err(End::Failed(format!("the program {why}"))),
+                    return match over.first().and_then(EndedProgram::failure) {
+                        Some(why) => Err(NoCommandResult::Failed(format!("the program {why}"))),
                         None => Ok(()),
                     };
                 }
-                Some(Said::Bye) => return Err(End::Gone),
-                Some(Said::Stop) => return Err(End::Failed("stopped".to_owned())),
-                Some(Said::Counted) | None => {}
+                Some(ParentCommand::Bye) => return Err(NoCommandResult::Gone),
+                Some(ParentCommand::Stop) => {
+                    return Err(NoCommandResult::Failed("stopped".to_owned()));
+                }
+                Some(ParentCommand::Counted) | None => {}
             }
             if let Some(over) = over.first() {
                 server::lost(over)?;
                 let why = over.failure().unwrap_or_else(|| "ended before it began".to_owned());
-                return Err(End::Failed(format!("copy {} {why}", over.running.copy)));
+                return Err(NoCommandResult::Failed(format!("copy {} {why}", over.running.copy)));
             }
         }
     }
@@ -304,7 +316,7 @@ impl<'a> Trial<'a> {
 
     /// Runs until the last timed run has ended, and those that were started again meanwhile where
     /// they are to come to their end.
-    fn load(&mut self) -> Result<(), End> {
+    fn load(&mut self) -> Result<(), NoCommandResult> {
         let runs = |copies: &Copies| copies.running.iter().any(|one| one.copy != server::COPY);
         while !self.is_timed() || (self.spec.drains && runs(self.copies)) {
             let (over, said) = self.copies.turn(self.next_sample_ns);
@@ -313,10 +325,10 @@ impl<'a> Trial<'a> {
             }
             let now_ns = clock::monotonic_ns();
             self.sample(now_ns);
-            if said == Some(Said::Bye) {
-                return Err(End::Gone);
+            if said == Some(ParentCommand::Bye) {
+                return Err(NoCommandResult::Gone);
             }
-            if said == Some(Said::Stop) {
+            if said == Some(ParentCommand::Stop) {
                 self.outcome.stopped = true;
                 return Ok(());
             }
@@ -340,7 +352,7 @@ impl<'a> Trial<'a> {
     }
 
     /// A run has ended: counts it, and starts the copy again where the load is to be kept up.
-    fn over(&mut self, over: Over) -> Result<(), End> {
+    fn over(&mut self, over: EndedProgram) -> Result<(), NoCommandResult> {
         let (copy, timed) = (over.running.copy, over.running.timed);
         server::lost(&over)?;
         let Some(index) = (copy as usize).checked_sub(1).filter(|at| *at < self.passes.len())
@@ -348,7 +360,7 @@ impl<'a> Trial<'a> {
             return Ok(());
         };
         if let (true, Some(why)) = (timed, over.failure()) {
-            return Err(End::Failed(format!("copy {copy} {why}")));
+            return Err(NoCommandResult::Failed(format!("copy {copy} {why}")));
         }
         let failed = over.failure();
         let elapsed_ns = over.ended_ns.saturating_sub(self.started_ns);
@@ -396,12 +408,12 @@ impl<'a> Trial<'a> {
     }
 
     /// Keeps the account of a run, and what it said.
-    fn record(&mut self, over: &Over, index: usize) {
+    fn record(&mut self, over: &EndedProgram, index: usize) {
         let since = |ns: u64| ns.saturating_sub(self.started_ns);
         let (ended, running) = (&over.ended, &over.running);
         let mut values = Vec::new();
         if running.timed {
-            let texts = running.said.each_ref().map(Kept::whole);
+            let texts = running.said.each_ref().map(BoundedOutput::whole);
             let texts = [texts[0].as_str(), texts[1].as_str()];
             for rule in &self.extracts {
                 match rule.find(&texts) {
@@ -450,7 +462,7 @@ impl<'a> Trial<'a> {
         self.row((moved, stopped), at_ns);
         let bytes = (moved.read_bytes + moved.write_bytes).saturating_sub(before) as f64;
         let seconds = at_ns.saturating_sub(last_ns).max(1) as f64 / 1e9;
-        say(&Message::Running { elapsed_ns: at_ns, bytes_per_s: bytes / seconds });
+        say(&CommandWorkerMessage::Running { elapsed_ns: at_ns, bytes_per_s: bytes / seconds });
         let cost_ns = clock::monotonic_ns() - now_ns;
         self.next_sample_ns = now_ns + SAMPLE_NS.max(cost_ns * 50);
     }
@@ -517,7 +529,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-impl Trial<'_> {
+impl CommandTrial<'_> {
     /// What the server cost since the copies were let go, when there is one and it has ended.
     fn served(&self) -> Option<ServerCpuTime> {
         let of = self.copies.computed.iter().filter(|(copy, _)| *copy == server::COPY);

@@ -1,8 +1,8 @@
 //! A server that the copies use: started before them, ended after them, part of the load.
 
-use super::copies::{Copies, Over};
-use super::end::{End, heard};
-use super::protocol::{Ready, Spec, Start};
+use super::copies::{Copies, EndedProgram};
+use super::end::{NoCommandResult, heard};
+use super::protocol::{CommandSpec, ProgramStart, ServerReadiness};
 use host::sys::{clock, held};
 
 /// Its number among the copies; no copy has it.
@@ -24,28 +24,28 @@ const LOOK_NS: u64 = 10_000_000;
 ///
 /// # Errors
 /// With what it said, when it never can.
-pub fn start(copies: &mut Copies, spec: &Spec) -> Result<(), End> {
+pub fn start(copies: &mut Copies, spec: &CommandSpec) -> Result<(), NoCommandResult> {
     let Some(server) = &spec.server else { return Ok(()) };
     copies.start(COPY, false, &server.start)?;
     let began_ns = clock::monotonic_ns();
     let word = match &server.ready {
-        Ready::Succeeds(probe) => return asked(copies, probe, began_ns),
-        Ready::Says(word) => word,
+        ServerReadiness::Succeeds(probe) => return asked(copies, probe, began_ns),
+        ServerReadiness::Says(word) => word,
     };
     loop {
         look(copies, LOOK_NS)?;
-        let is_ready = |one: &super::copies::Running| one.said[1].whole().contains(word);
+        let is_ready = |one: &super::copies::RunningProgram| one.said[1].whole().contains(word);
         if copies.running.iter().any(|one| one.copy == COPY && is_ready(one)) {
             return Ok(());
         }
         if clock::monotonic_ns() - began_ns > READY_NS {
-            return Err(End::Failed(format!("the server never said `{word}`")));
+            return Err(NoCommandResult::Failed(format!("the server never said `{word}`")));
         }
     }
 }
 
 /// Asks until it answers.
-fn asked(copies: &mut Copies, probe: &Start, began_ns: u64) -> Result<(), End> {
+fn asked(copies: &mut Copies, probe: &ProgramStart, began_ns: u64) -> Result<(), NoCommandResult> {
     let mut why = None;
     loop {
         copies.start(PROBE, false, probe)?;
@@ -68,7 +68,7 @@ fn asked(copies: &mut Copies, probe: &Start, began_ns: u64) -> Result<(), End> {
 ///
 /// # Errors
 /// When the server has, or when we are told to end.
-fn look(copies: &mut Copies, for_ns: u64) -> Result<Vec<Over>, End> {
+fn look(copies: &mut Copies, for_ns: u64) -> Result<Vec<EndedProgram>, NoCommandResult> {
     let (over, said) = copies.turn(clock::monotonic_ns() + for_ns);
     heard(said, "the server's start")?;
     over.iter().try_for_each(lost)?;
@@ -76,24 +76,24 @@ fn look(copies: &mut Copies, for_ns: u64) -> Result<Vec<Over>, End> {
 }
 
 /// Whether there is time to ask again, after what came of asking `how`.
-fn in_time(began_ns: u64, how: &str) -> Result<(), End> {
+fn in_time(began_ns: u64, how: &str) -> Result<(), NoCommandResult> {
     if clock::monotonic_ns() - began_ns <= READY_NS {
         return Ok(());
     }
-    Err(End::Failed(format!("the server was not ready after 60 s: ready {how}")))
+    Err(NoCommandResult::Failed(format!("the server was not ready after 60 s: ready {how}")))
 }
 
 /// Whether what has ended was the server, whose copies go on for nothing then.
 ///
 /// # Errors
 /// When it was, with how it ended.
-pub fn lost(over: &Over) -> Result<(), End> {
+pub fn lost(over: &EndedProgram) -> Result<(), NoCommandResult> {
     if over.running.copy != COPY {
         return Ok(());
     }
     let how = over.failure();
     let how = how.unwrap_or_else(|| format!("ended of itself{}", over.last_words()));
-    Err(End::Failed(format!("the server {how}")))
+    Err(NoCommandResult::Failed(format!("the server {how}")))
 }
 
 /// Its process, while it runs.
@@ -103,7 +103,7 @@ pub fn process(copies: &Copies) -> Option<i32> {
 }
 
 /// Ends it: in order, or at once. What does not end by that is ended as all others are.
-pub fn end(copies: &mut Copies, spec: &Spec, in_order: bool) {
+pub fn end(copies: &mut Copies, spec: &CommandSpec, in_order: bool) {
     let (Some(server), Some(pid)) = (&spec.server, process(copies)) else { return };
     let (signal, patience_ns) = match in_order {
         true => (server.ends_by, PATIENCE_NS),

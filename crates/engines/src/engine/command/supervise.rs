@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::protocol::{Message, Outcome, Spec};
+use super::protocol::{CommandSpec, CommandWorkerMessage, Outcome};
 use crate::engine::behind::{self, LocalNfsBackend};
 use crate::engine::load::quiet;
 use crate::engine::{Context, Error};
@@ -41,7 +41,7 @@ fn failed(error: sys::Error) -> Error {
 pub fn run(
     trial: &Trial,
     context: &mut Context<'_>,
-    make: &mut dyn FnMut(&[String]) -> Result<Spec, Error>,
+    make: &mut dyn FnMut(&[String]) -> Result<CommandSpec, Error>,
 ) -> Result<Measurement, Error> {
     let mut targets = Vec::new();
     let mut places = Vec::new();
@@ -70,7 +70,7 @@ pub fn run(
 }
 
 fn measure(
-    spec: &Spec,
+    spec: &CommandSpec,
     settings: &Settings,
     targets: &[Target],
     context: &mut Context<'_>,
@@ -94,7 +94,7 @@ fn measure(
     let probe = behind.probe(context.host, probe);
     let probe = probe.with_leaves(&on.below.leaves).with_layers(&on.below.layers);
     let at_most_ns = spec.at_most_ns.saturating_add(STOPPING_MAX_NS);
-    let mut dialog = Dialog {
+    let mut dialog = CommandWorkerDialog {
         worker,
         context,
         cold: settings.get(knob::DROP_CACHES) == Some(true),
@@ -108,7 +108,7 @@ fn measure(
         stopping_since_ns: None,
     };
     let answer = dialog.talk();
-    let Dialog { worker, counters, added, stopping_since_ns, context, .. } = dialog;
+    let CommandWorkerDialog { worker, counters, added, stopping_since_ns, context, .. } = dialog;
     let said = worker.end(ENDING_MAX, || context.stop.insisted());
     let outcome = match (answer, said) {
         (Err(Error::Failed(why) | Error::Hung(why)), Err(place)) => {
@@ -162,7 +162,7 @@ fn measurement(
 }
 
 /// The talk with one worker.
-struct Dialog<'a, 'b> {
+struct CommandWorkerDialog<'a, 'b> {
     worker: Worker,
     context: &'a mut Context<'b>,
     /// What `prepare` has left in memory is dropped before the programs are let go.
@@ -177,7 +177,7 @@ struct Dialog<'a, 'b> {
     stopping_since_ns: Option<u64>,
 }
 
-impl Dialog<'_, '_> {
+impl CommandWorkerDialog<'_, '_> {
     /// Talks until there is a result, a refusal, or nobody to talk to.
     fn talk(&mut self) -> Result<Outcome, Error> {
         (self.context.progress)(Progress::Preparing);
@@ -211,10 +211,10 @@ impl Dialog<'_, '_> {
     }
 
     fn line(&mut self, line: &str) -> Result<Option<Outcome>, Error> {
-        let message: Message = serde_json::from_str(line)
+        let message: CommandWorkerMessage = serde_json::from_str(line)
             .map_err(|error| Error::Failed(format!("cannot understand the worker: {error}")))?;
         match message {
-            Message::Ready {} => {
+            CommandWorkerMessage::Ready {} => {
                 let (host, pid) = (self.context.host, self.worker.pid());
                 if self.cold {
                     // What is dirty cannot be dropped.
@@ -226,7 +226,7 @@ impl Dialog<'_, '_> {
                 self.before = self.probe.take();
                 self.worker.say("go");
             }
-            Message::Running { elapsed_ns, bytes_per_s } => {
+            CommandWorkerMessage::Running { elapsed_ns, bytes_per_s } => {
                 let (expected_ns, ops_per_s) = (None, 0.0);
                 let running = Progress::Running { elapsed_ns, expected_ns, bytes_per_s, ops_per_s };
                 (self.context.progress)(running);
@@ -234,20 +234,20 @@ impl Dialog<'_, '_> {
                     return Err(Error::Failed("the programs outlived at-most".to_owned()));
                 }
             }
-            Message::Over {} => {
+            CommandWorkerMessage::Over {} => {
                 self.added = self.probe.take().since(&self.before);
                 if let Some(sampler) = self.sampler.take() {
                     self.counters = sampler.stop(0);
                 }
                 self.worker.say("counted");
             }
-            Message::Result(outcome) => {
+            CommandWorkerMessage::Result(outcome) => {
                 self.worker.say("bye");
                 return Ok(Some(*outcome));
             }
-            Message::Failed(why) => return Err(self.context.ended(&why)),
-            Message::Skipped(why) => return Err(Error::Unsupported(why)),
-            Message::Hung(why) => return Err(Error::Hung(why)),
+            CommandWorkerMessage::Failed(why) => return Err(self.context.ended(&why)),
+            CommandWorkerMessage::Skipped(why) => return Err(Error::Unsupported(why)),
+            CommandWorkerMessage::Hung(why) => return Err(Error::Hung(why)),
         }
         Ok(None)
     }

@@ -15,7 +15,7 @@ use host::sys::pages::drop_cached;
 
 /// By which numbers files are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Made {
+pub struct ConcatInputs {
     /// Files.
     pub files: u64,
     /// Bytes of each, about.
@@ -26,7 +26,7 @@ pub struct Made {
     pub seed: u64,
 }
 
-impl Made {
+impl ConcatInputs {
     /// The arrays of each file.
     pub fn shape(&self) -> NetcdfShape {
         NetcdfShape::within_bytes(self.file_bytes, self.variables)
@@ -42,7 +42,7 @@ fn cannot(what: &str, path: &Path, why: impl host::sys::Cause) -> Error {
 ///
 /// # Errors
 /// When the folder is there already, or something cannot be written.
-pub fn make(folder: &Path, made: &Made, cold: bool) -> Result<(), Error> {
+pub fn make(folder: &Path, made: &ConcatInputs, cold: bool) -> Result<(), Error> {
     let new = Folder::create(folder).map_err(|error| error.hint("--output NEW-DIRECTORY"))?;
     let (shape, header) = (made.shape(), made.shape().header().encode());
     let mut slice = vec![0; shape.slice_bytes() as usize];
@@ -71,7 +71,7 @@ pub fn make(folder: &Path, made: &Made, cold: bool) -> Result<(), Error> {
 ///
 /// # Errors
 /// With the first thing that is not as it must be.
-pub fn check(joined: &Path, made: &Made) -> Result<(), Error> {
+pub fn check(joined: &Path, made: &ConcatInputs) -> Result<(), Error> {
     let wrong = |why: String| Error::new(format!("{} is wrong", joined.display()), why);
     let (file, header) = open(joined)?;
     let shape = made.shape();
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn a_value_that_was_changed_or_left_out_is_found_with_its_place() {
         let folder = tempfile::tempdir().unwrap();
-        let made = Made { files: 2, file_bytes: 40_000, variables: 2, seed: 1 };
+        let made = ConcatInputs { files: 2, file_bytes: 40_000, variables: 2, seed: 1 };
         make(&folder.path().join("in"), &made, true).unwrap();
         let why = make(&folder.path().join("in"), &made, true).unwrap_err();
         assert!(why.hint.is_some_and(|hint| hint.contains("NEW")), "nothing is written over");
@@ -153,13 +153,13 @@ mod tests {
         assert!(why.contains("v1 at time") && why.contains(&format!("byte {last}")), "{why}");
         file.set_len(last).unwrap();
         assert!(check(&out, &made).unwrap_err().to_string().contains("cannot read"));
-        let other = Made { files: 3, ..made };
+        let other = ConcatInputs { files: 3, ..made };
         assert!(check(&out, &other).unwrap_err().to_string().contains("2 records of 3"));
-        let other = Made { variables: 3, ..made };
+        let other = ConcatInputs { variables: 3, ..made };
         assert!(check(&out, &other).unwrap_err().to_string().contains("2 variables, not 3"));
-        let other = Made { file_bytes: 80_000, ..made };
+        let other = ConcatInputs { file_bytes: 80_000, ..made };
         assert!(check(&out, &other).unwrap_err().to_string().contains("right sizes"));
-        let other = Made { seed: 2, ..made };
+        let other = ConcatInputs { seed: 2, ..made };
         assert!(check(&out, &other).unwrap_err().to_string().contains("value 0 of v0"));
     }
 }

@@ -17,7 +17,7 @@ const HEADER_BYTES_MAX: u64 = 64 << 10;
 
 /// What was done, and how long it took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Joined {
+pub struct JoinTotals {
     /// Bytes of values read.
     pub read_bytes: u64,
     /// Bytes of values written.
@@ -52,13 +52,14 @@ pub fn open(path: &Path) -> Result<(File, Header), Error> {
 ///
 /// # Errors
 /// When something cannot be read or written, or the inputs have not the same variables.
-pub fn join(inputs: &[PathBuf], out: &Path, block_bytes: usize) -> Result<Joined, Error> {
+pub fn join(inputs: &[PathBuf], out: &Path, block_bytes: usize) -> Result<JoinTotals, Error> {
     let first = inputs.first().ok_or_else(|| cannot("write", out, "there is nothing to join"))?;
     let (_, header) = open(first)?;
     let joined = header.joined(inputs.len() as u64).map_err(|why| cannot("join", first, why))?;
     let to = File::create(out).map_err(|why| cannot("write", out, why))?;
     to.write_all_at(&joined.encode(), 0).map_err(|why| cannot("write", out, why))?;
-    let mut copy = Copy { block: vec![0; block_bytes.max(1)], to, out, done: Joined::default() };
+    let mut copy =
+        ValueCopier { block: vec![0; block_bytes.max(1)], to, out, done: JoinTotals::default() };
     for (number, path) in inputs.iter().enumerate() {
         let (from, found) = open(path)?;
         if found != header {
@@ -104,14 +105,14 @@ impl Pieces {
     }
 }
 
-struct Copy<'a> {
+struct ValueCopier<'a> {
     block: Vec<u8>,
     to: File,
     out: &'a Path,
-    done: Joined,
+    done: JoinTotals,
 }
 
-impl Copy<'_> {
+impl ValueCopier<'_> {
     /// Gathers a variable from its pieces and writes it from `begin` on.
     fn variable(
         &mut self,
@@ -149,14 +150,14 @@ impl Copy<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::concat::check::{Made, check, make};
+    use crate::engine::concat::check::{ConcatInputs, check, make};
 
-    fn made(files: u64) -> Made {
-        Made { files, file_bytes: 60_000, variables: 3, seed: 5 }
+    fn made(files: u64) -> ConcatInputs {
+        ConcatInputs { files, file_bytes: 60_000, variables: 3, seed: 5 }
     }
 
     /// A folder with files, and their paths.
-    fn inputs(made: &Made) -> (tempfile::TempDir, Vec<PathBuf>) {
+    fn inputs(made: &ConcatInputs) -> (tempfile::TempDir, Vec<PathBuf>) {
         let folder = tempfile::tempdir().unwrap();
         make(&folder.path().join("in"), made, false).unwrap();
         let paths = (0..made.files).map(|n| folder.path().join("in").join(super::super::name(n)));
@@ -183,7 +184,7 @@ mod tests {
     fn files_that_do_not_match_or_are_short_are_refused_with_their_name() {
         let (folder, mut paths) = inputs(&made(2));
         let out = folder.path().join("out.nc");
-        let other = Made { variables: 2, ..made(1) };
+        let other = ConcatInputs { variables: 2, ..made(1) };
         make(&folder.path().join("other"), &other, false).unwrap();
         paths.push(folder.path().join("other").join(super::super::name(0)));
         let why = join(&paths, &out, 4096).unwrap_err().to_string();

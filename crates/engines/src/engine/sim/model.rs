@@ -89,7 +89,7 @@ impl Model {
     ///
     /// # Errors
     /// [`Error::Unsupported`] for what would have to be replaced by something else.
-    pub fn of(settings: &Settings) -> Result<Model, Error> {
+    pub fn from_settings(settings: &Settings) -> Result<Model, Error> {
         refuse(settings)?;
         let random = settings.is_random();
         let read_share = match (settings.reads(), settings.writes()) {

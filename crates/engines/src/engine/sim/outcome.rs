@@ -1,7 +1,7 @@
 //! What a simulated trial yields, once it is over.
 
 use super::model::Model;
-use super::run::{Course, Run, ns};
+use super::run::{Course, SimulatedTrial, ns};
 use experiment::measurement::{
     Amount, Durable, Evidence, Measurement, Note, Operation, SecondPass, Stream,
 };
@@ -22,7 +22,7 @@ const EPOCH_NS: u64 = 1_700_000_000_000_000_000;
 const MINUTE_NS: u64 = 60_000_000_000;
 
 /// Everything that the trial yielded.
-pub fn measurement(model: &Model, mut run: Run<'_>, trial: &Trial) -> Measurement {
+pub fn measurement(model: &Model, mut run: SimulatedTrial<'_>, trial: &Trial) -> Measurement {
     let delivered = run.all_done();
     let streams = run.courses.iter().map(|course| stream(model, &run, course)).collect();
     let durable = durable(model, &run, &delivered);
@@ -62,7 +62,7 @@ pub fn measurement(model: &Model, mut run: Run<'_>, trial: &Trial) -> Measuremen
     }
 }
 
-fn stream(model: &Model, run: &Run<'_>, course: &Course) -> Stream {
+fn stream(model: &Model, run: &SimulatedTrial<'_>, course: &Course) -> Stream {
     let total = run.done(course);
     let copied = if model.resident > 0.0 { total.bytes() as f64 * CPU_COPY_NS } else { 0.0 };
     Stream {
@@ -76,7 +76,7 @@ fn stream(model: &Model, run: &Run<'_>, course: &Course) -> Stream {
 }
 
 /// When all that was written is on the device: what is dirty drains at the devices' capacity.
-fn durable(model: &Model, run: &Run<'_>, delivered: &Amount) -> Option<Durable> {
+fn durable(model: &Model, run: &SimulatedTrial<'_>, delivered: &Amount) -> Option<Durable> {
     if !model.durable || delivered.write_bytes == 0 {
         return None;
     }
@@ -91,7 +91,11 @@ fn durable(model: &Model, run: &Run<'_>, delivered: &Amount) -> Option<Durable> 
 
 /// Reads once more what the trial read, as far as it read it only once. What the device's cache
 /// holds of it comes at the cache's rate.
-fn second_pass(model: &Model, run: &mut Run<'_>, delivered: &Amount) -> Option<SecondPass> {
+fn second_pass(
+    model: &Model,
+    run: &mut SimulatedTrial<'_>,
+    delivered: &Amount,
+) -> Option<SecondPass> {
     if !model.second_pass || delivered.read_bytes == 0 || run.now_s <= 0.0 {
         return None;
     }
@@ -119,7 +123,7 @@ fn second_pass(model: &Model, run: &mut Run<'_>, delivered: &Amount) -> Option<S
 
 /// The machine's side of it, in agreement with what was planted. The simulated file system is one
 /// whose reads submit their I/O in the reader's context, so all its sources can be believed.
-fn evidence(model: &Model, run: &Run<'_>, delivered: Amount, flushed: bool) -> Evidence {
+fn evidence(model: &Model, run: &SimulatedTrial<'_>, delivered: Amount, flushed: bool) -> Evidence {
     // Bytes under way at the end are in the flow, and not in what was delivered.
     let whole = |bytes: f64, delivered: u64| (bytes.round() as u64).min(delivered);
     let device_read = whole(run.device_read, delivered.read_bytes);
@@ -147,7 +151,7 @@ fn evidence(model: &Model, run: &Run<'_>, delivered: Amount, flushed: bool) -> E
 }
 
 /// Bytes that were read although they had been read before in this trial.
-fn reread(model: &Model, run: &Run<'_>) -> u64 {
+fn reread(model: &Model, run: &SimulatedTrial<'_>) -> u64 {
     if model.random {
         let read = run.all_done().read_bytes as f64;
         let touched = model.working_set * (1.0 - (-read / model.working_set).exp());

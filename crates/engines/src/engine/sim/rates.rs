@@ -21,7 +21,12 @@ pub struct Rates {
 impl Rates {
     /// Rates of the streams that run, when `read_flowed` bytes were read so far and the write cache
     /// is `full` or not.
-    pub fn of(model: &Model, runs: impl Fn(usize) -> bool, read_flowed: f64, full: bool) -> Rates {
+    pub fn at_state(
+        model: &Model,
+        runs: impl Fn(usize) -> bool,
+        read_flowed: f64,
+        full: bool,
+    ) -> Rates {
         let hit = hit(model, read_flowed);
         let (reads, writes) = (model.read_share, 1.0 - model.read_share);
         let cached_writes = model.write_cache > 0.0;

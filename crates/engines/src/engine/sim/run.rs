@@ -52,7 +52,7 @@ pub struct Course {
 }
 
 /// A trial under way.
-pub struct Run<'a> {
+pub struct SimulatedTrial<'a> {
     model: &'a Model,
     /// One a stream.
     pub courses: Vec<Course>,
@@ -75,7 +75,7 @@ pub struct Run<'a> {
     read_flowed: f64,
     /// The rates of the last step, while nothing that they depend on has changed.
     known: Option<Rates>,
-    /// What [`Run::running`] said after the last step.
+    /// What [`SimulatedTrial::running`] said after the last step.
     ran: (usize, usize),
     /// When an operation was completed last, as far as the window needs it.
     last_completion_s: f64,
@@ -92,13 +92,13 @@ pub struct Run<'a> {
     course: latency::Course,
 }
 
-impl<'a> Run<'a> {
+impl<'a> SimulatedTrial<'a> {
     /// A trial that has not begun.
-    pub fn new(model: &'a Model, seed: u64) -> Run<'a> {
+    pub fn new(model: &'a Model, seed: u64) -> SimulatedTrial<'a> {
         // Two generators, so that the noise does not depend on the number of streams.
         let mut draws = Draws::new(seed ^ 0x5157_5245_414d_5321);
         let speed = (1.0 + model.trial_noise * draws.normal()).max(0.05);
-        let mut run = Run {
+        let mut run = SimulatedTrial {
             model,
             courses: vec![Course::default(); model.streams],
             now_s: 0.0,
@@ -209,7 +209,7 @@ impl<'a> Run<'a> {
 
     fn rates(&self, everyone: bool) -> Rates {
         let runs = |i: usize| everyone || self.active(&self.courses[i]);
-        Rates::of(self.model, runs, self.read_flowed, self.full())
+        Rates::at_state(self.model, runs, self.read_flowed, self.full())
     }
 
     /// Whether no more can be accepted than is written at the same time.

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "nothing but tests uses it")]
 
-use super::{Context, Engine, Error, Sim};
+use super::{Context, Engine, Error, SimEngine};
 use experiment::knob::{Settings, testing};
 use experiment::measurement::{Measurement, Outcome, Record};
 use experiment::plan::{self, Trial};
@@ -59,5 +59,5 @@ fn run_trial(trial: &Trial) -> Result<Measurement, Error> {
         progress: &mut |_| {},
         stop: &Stop::new(),
     };
-    Sim.run(trial, &mut context)
+    SimEngine.run(trial, &mut context)
 }

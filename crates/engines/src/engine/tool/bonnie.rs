@@ -3,13 +3,13 @@
 //! Its `-D` is not used: it opens with O_DIRECT where it writes blocks and nowhere else (strace of
 //! 2.00a), so that no trial goes around the page cache as a whole.
 
-use super::{Asked, Launch, Tool};
+use super::{Launch, ToolEngine, ToolInput};
 use base::value::{self};
 use experiment::knob::{self, engines};
 use experiment::measurement::Note;
 
 /// bonnie++ as an engine.
-pub const BONNIE: Tool = Tool {
+pub const BONNIE: ToolEngine = ToolEngine {
     kind: &engines::BONNIE,
     importer: &importers::bonnie::BONNIE,
     program: "bonnie++",
@@ -20,7 +20,7 @@ pub const BONNIE: Tool = Tool {
 
 const MIB: u64 = 1 << 20;
 
-fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
+fn launch(asked: &ToolInput<'_>) -> Result<Launch, String> {
     let settings = asked.settings;
     let (size, block) = (settings.get(knob::FILE_SIZE), settings.get(knob::BLOCK_SIZE));
     if size % MIB != 0 {

@@ -1,11 +1,11 @@
 //! (pure) dbench 4: N clients that replay a loadfile.
 
-use super::{Asked, Launch, Tool};
+use super::{Launch, ToolEngine, ToolInput};
 use base::value::Stop;
 use experiment::knob::{self, engines};
 
 /// dbench as an engine.
-pub const DBENCH: Tool = Tool {
+pub const DBENCH: ToolEngine = ToolEngine {
     kind: &engines::DBENCH,
     importer: &importers::dbench::DBENCH,
     program: "dbench",
@@ -16,7 +16,7 @@ pub const DBENCH: Tool = Tool {
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
+fn launch(asked: &ToolInput<'_>) -> Result<Launch, String> {
     let settings = asked.settings;
     let seconds = match settings.stop() {
         // It takes its rate once a second, and has none of its first.

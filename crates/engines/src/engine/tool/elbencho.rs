@@ -3,14 +3,14 @@
 //! A trial whose files have bytes is one phase, of reading or writing; one of empty files makes,
 //! looks at, opens and removes them, a directory of each thread.
 
-use super::{Asked, Launch, Tool, one_of};
+use super::{Launch, ToolEngine, ToolInput, one_of};
 use crate::engine::load::cpus::NO_CARD;
 use base::value::{Stop, cpu_list};
 use experiment::knob::typed::Count;
 use experiment::knob::{self, Access, Knob, Settings, engines};
 
 /// elbencho as an engine.
-pub const ELBENCHO: Tool = Tool {
+pub const ELBENCHO: ToolEngine = ToolEngine {
     kind: &engines::ELBENCHO,
     importer: &importers::elbencho::ELBENCHO,
     program: "elbencho",
@@ -19,7 +19,7 @@ pub const ELBENCHO: Tool = Tool {
     launch,
 };
 
-fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
+fn launch(asked: &ToolInput<'_>) -> Result<Launch, String> {
     let settings = asked.settings;
     let size = settings.get(knob::FILE_SIZE);
     let place = place(asked)?;
@@ -47,7 +47,7 @@ fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
 }
 
 /// Where the files are; elbencho reads several paths, or our parser the end of a word, into some.
-fn place(asked: &Asked<'_>) -> Result<String, String> {
+fn place(asked: &ToolInput<'_>) -> Result<String, String> {
     let place = asked.place("elbencho")?;
     match place.chars().find(|c| "[],@\"".contains(*c) || c.is_control()) {
         Some(c) => Err(format!("elbencho cannot be given a directory with {c:?} in its name")),
@@ -56,7 +56,7 @@ fn place(asked: &Asked<'_>) -> Result<String, String> {
 }
 
 /// What every phase is told alike.
-fn common(asked: &Asked<'_>) -> Result<Vec<String>, String> {
+fn common(asked: &ToolInput<'_>) -> Result<Vec<String>, String> {
     let whole = |knob: Knob<Count>| asked.settings.get(knob).to_string();
     let file_bytes = asked.settings.get(knob::FILE_SIZE).to_string();
     let mut words = vec!["elbencho".to_owned(), "--nolive".to_owned(), "--lat".to_owned()];
@@ -172,7 +172,7 @@ fn stop(settings: &Settings) -> Result<Vec<String>, String> {
 }
 
 /// Each thread on one processor of a list, in turn. `all` are those that it may use when it starts.
-fn cores(asked: &Asked<'_>) -> Result<Option<String>, String> {
+fn cores(asked: &ToolInput<'_>) -> Result<Option<String>, String> {
     match asked.settings.get(knob::CPU_PINNING) {
         "none" | "" => Ok(None),
         "spread" => Ok(Some("--cores=all".to_owned())),

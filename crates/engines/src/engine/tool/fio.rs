@@ -1,13 +1,13 @@
 //! (pure) fio: the knobs of the engine `file` in the words of fio 3.
 
-use super::{Asked, Launch, Tool, one_of};
+use super::{Launch, ToolEngine, ToolInput, one_of};
 use crate::engine::load::cpus::NO_CARD;
 use base::value::Stop;
 use experiment::knob::typed::Number;
 use experiment::knob::{self, Access, Knob, Settings, engines};
 
 /// fio as an engine.
-pub const FIO: Tool = Tool {
+pub const FIO: ToolEngine = ToolEngine {
     kind: &engines::FIO,
     importer: &importers::fio::FIO,
     program: "fio",
@@ -19,7 +19,7 @@ pub const FIO: Tool = Tool {
 /// Every job is called so, and its files after it.
 const JOB: &str = "brickyard";
 
-fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
+fn launch(asked: &ToolInput<'_>) -> Result<Launch, String> {
     refuse(asked.settings)?;
     let settings = asked.settings;
     let access = one_of(
@@ -143,7 +143,7 @@ fn refuse(settings: &Settings) -> Result<(), String> {
 }
 
 /// Each job on one processor of a list, in turn.
-fn pinning(asked: &Asked<'_>) -> Vec<String> {
+fn pinning(asked: &ToolInput<'_>) -> Vec<String> {
     let list = match asked.settings.get(knob::CPU_PINNING) {
         "none" | "" => return Vec::new(),
         "spread" => asked.cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(","),
@@ -153,7 +153,7 @@ fn pinning(asked: &Asked<'_>) -> Vec<String> {
 }
 
 /// How the job is called and which files it has, which what lays them out says alike.
-fn common(asked: &Asked<'_>) -> Result<Vec<String>, String> {
+fn common(asked: &ToolInput<'_>) -> Result<Vec<String>, String> {
     let settings = asked.settings;
     let (size, files) = (settings.get(knob::FILE_SIZE), settings.get(knob::FILES));
     let total = size
@@ -177,7 +177,7 @@ fn common(asked: &Asked<'_>) -> Result<Vec<String>, String> {
 }
 
 /// Writes the files that are read or written over, in full and onto the device.
-fn lay(asked: &Asked<'_>) -> Result<Vec<String>, String> {
+fn lay(asked: &ToolInput<'_>) -> Result<Vec<String>, String> {
     let mut words = common(asked)?;
     let plain = ["--rw=write", "--bs=1048576", "--bs_unaligned=1", "--ioengine=psync"];
     words.extend(plain.map(str::to_owned));

@@ -3,11 +3,11 @@
 //! A trial of one stream runs one task without `mpirun`, one of several lets `mpirun` start so
 //! many.
 
-use super::{Asked, Launch, Tool, one_of, tasks};
+use super::{Launch, ToolEngine, ToolInput, one_of, tasks};
 use experiment::knob::{self, engines};
 
 /// ior as an engine.
-pub const IOR: Tool = Tool {
+pub const IOR: ToolEngine = ToolEngine {
     kind: &engines::IOR,
     importer: &importers::ior::IOR,
     program: "ior",
@@ -17,7 +17,7 @@ pub const IOR: Tool = Tool {
     launch,
 };
 
-fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
+fn launch(asked: &ToolInput<'_>) -> Result<Launch, String> {
     let settings = asked.settings;
     let access = [("read", "read"), ("write", "write"), ("random-read", "random-read")];
     let access = one_of(settings, "IOR", knob::ACCESS, &access)?;

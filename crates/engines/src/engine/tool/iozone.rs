@@ -1,10 +1,10 @@
 //! (pure) iozone 3: one file in thirteen ways.
 
-use super::{Asked, Launch, Tool};
+use super::{Launch, ToolEngine, ToolInput};
 use experiment::knob::{self, engines};
 
 /// iozone as an engine.
-pub const IOZONE: Tool = Tool {
+pub const IOZONE: ToolEngine = ToolEngine {
     kind: &engines::IOZONE,
     importer: &importers::iozone::IOZONE,
     program: "iozone",
@@ -15,7 +15,7 @@ pub const IOZONE: Tool = Tool {
 
 const KIB: u64 = 1024;
 
-fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
+fn launch(asked: &ToolInput<'_>) -> Result<Launch, String> {
     let settings = asked.settings;
     let (size, block) = (settings.get(knob::FILE_SIZE), settings.get(knob::BLOCK_SIZE));
     for knob in [knob::FILE_SIZE, knob::BLOCK_SIZE] {

@@ -2,11 +2,11 @@
 //!
 //! Each stream is a task in a directory of its own; several are started by `mpirun`.
 
-use super::{Asked, Launch, Tool, tasks};
+use super::{Launch, ToolEngine, ToolInput, tasks};
 use experiment::knob::{self, engines};
 
 /// mdtest as an engine.
-pub const MDTEST: Tool = Tool {
+pub const MDTEST: ToolEngine = ToolEngine {
     kind: &engines::MDTEST,
     importer: &importers::mdtest::MDTEST,
     program: "mdtest",
@@ -16,7 +16,7 @@ pub const MDTEST: Tool = Tool {
     launch,
 };
 
-fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
+fn launch(asked: &ToolInput<'_>) -> Result<Launch, String> {
     let place = asked.place("mdtest")?;
     let files = asked.settings.get(knob::FILES).to_string();
     let directory = format!("{place}/mdtest");

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::{Asked, Launch, Tool, finish, spec};
+use super::{Launch, ToolEngine, ToolInput, finish, spec};
 use crate::engine::database::not_durable;
 use crate::engine::database::reached::Commits;
 use crate::engine::{Context, Engine, Error, Serve, command};
@@ -18,8 +18,8 @@ mod cluster;
 
 use cluster::{Cluster, HERE};
 
-/// What is launched; [`Served`] runs it.
-pub const PGBENCH: Tool = Tool {
+/// What is launched; [`PgbenchEngine`] runs it.
+pub const PGBENCH: ToolEngine = ToolEngine {
     kind: &engines::PGBENCH,
     importer: &importers::pgbench::PGBENCH,
     program: "pgbench",
@@ -34,9 +34,9 @@ const CLIENTS_MAX: u64 = 1000;
 
 /// pgbench with a server of its own.
 #[derive(Debug)]
-pub struct Served;
+pub struct PgbenchEngine;
 
-impl Engine for Served {
+impl Engine for PgbenchEngine {
     fn kind(&self) -> &'static EngineKind {
         PGBENCH.kind
     }
@@ -54,7 +54,7 @@ impl Engine for Served {
         let user = rustix::process::getuid().as_raw();
         let (settings, seed) = (&trial.settings, trial.seed);
         let ask = |places: &[String]| {
-            let asked = Asked { settings, places, seed, user, memory_bytes: None, cpus: &[] };
+            let asked = ToolInput { settings, places, seed, user, memory_bytes: None, cpus: &[] };
             launch(&asked).map_err(Error::Unsupported)
         };
         let names: Vec<String> =
@@ -87,7 +87,7 @@ impl Engine for Served {
     }
 }
 
-fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
+fn launch(asked: &ToolInput<'_>) -> Result<Launch, String> {
     let settings = asked.settings;
     let seconds = match settings.stop() {
         Stop::After(ns) if ns > 0 && ns % SECOND_NS == 0 => ns / SECOND_NS,

@@ -2,12 +2,12 @@
 //!
 //! Its threads share one set of files, so a trial has one stream.
 
-use super::{Asked, Launch, Tool, one_of};
+use super::{Launch, ToolEngine, ToolInput, one_of};
 use base::value::Stop;
 use experiment::knob::{self, engines};
 
 /// sysbench as an engine.
-pub const SYSBENCH: Tool = Tool {
+pub const SYSBENCH: ToolEngine = ToolEngine {
     kind: &engines::SYSBENCH,
     importer: &importers::sysbench::SYSBENCH,
     program: "sysbench",
@@ -18,7 +18,7 @@ pub const SYSBENCH: Tool = Tool {
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
+fn launch(asked: &ToolInput<'_>) -> Result<Launch, String> {
     let settings = asked.settings;
     // `seqwr` makes the files that it writes.
     let modes = [

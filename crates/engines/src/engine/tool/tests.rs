@@ -7,7 +7,7 @@ use experiment::{plan, workload};
 use host::sys::Host;
 
 /// The knobs that a tool obeys.
-fn honours(tool: &Tool) -> Vec<&'static str> {
+fn honours(tool: &ToolEngine) -> Vec<&'static str> {
     let obeyed = tool.kind.obeyed();
     obeyed.filter(|knob| knob.scope == Scope::Job).map(|knob| knob.name).collect()
 }
@@ -84,7 +84,7 @@ fn what_a_tool_cannot_obey_is_refused_by_name_on_every_tool() {
 /// A tool that is not there makes no other load run in its place.
 #[test]
 fn a_tool_that_is_not_installed_is_skipped_with_how_to_get_it_and_what_it_cannot_do_comes_first() {
-    static NONE: Tool = Tool { program: "brickyard-no-such-tool", ..fio::FIO };
+    static NONE: ToolEngine = ToolEngine { program: "brickyard-no-such-tool", ..fio::FIO };
     let run = |typed: &[(&str, &str)]| {
         let (host, stop) = (Host::live(), host::sys::signal::Stop::new());
         let trial = Trial {

@@ -4,7 +4,7 @@ use std::os::fd::BorrowedFd;
 
 use rustix::io::Errno;
 
-use super::job::Job;
+use super::job::TreeJob;
 use base::pattern::{Data, Header, bodies_per_block, fill, stamp};
 
 /// The bytes of one stream's files.
@@ -21,7 +21,7 @@ pub struct Content {
 
 impl Content {
     /// For the files of `stream`; holds nothing where files are empty.
-    pub fn new(job: &Job, stream: usize) -> Content {
+    pub fn new(job: &TreeJob, stream: usize) -> Content {
         let length = job.content_bytes() as usize;
         let mut buffer = vec![0; length];
         let body = (stream as u32).wrapping_mul(bodies_per_block(length));

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use super::job::{Before, Job, Work};
+use super::job::{Before, TreeJob, TreeOperation};
 use experiment::plan::shuffle;
 
 /// Bytes of the longest name with its end: 22 as bonnie++ names files.
@@ -45,7 +45,7 @@ impl Entry {
     /// ten hexadecimal digits, and 0 to 12 letters or digits drawn at random, which stand before
     /// the number where the order is random. Numbers go on from stream to stream, so that no two
     /// have one name.
-    pub fn as_bonnie(job: &Job, stream: usize, number: u32, directory: u32) -> Entry {
+    pub fn as_bonnie(job: &TreeJob, stream: usize, number: u32, directory: u32) -> Entry {
         const LETTERS: &[u8; 62] =
             b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
         let whole = stream as u64 * job.files + u64::from(number);
@@ -90,12 +90,14 @@ impl Entry {
 
 /// The names that `stream` works on, in its order. Files are spread evenly over the directories of
 /// the tree, the upper ones too, as mdtest does; neighbours by number are in one directory.
-pub fn entries(job: &Job, stream: usize) -> Vec<Entry> {
+pub fn entries(job: &TreeJob, stream: usize) -> Vec<Entry> {
     let directories = job.directories().min(u64::from(u32::MAX)) as u32;
     let mut all: Vec<Entry> = match job.work {
-        Work::Readdir => (0..directories).map(|at| Entry::new(FILE, stream, at, at)).collect(),
+        TreeOperation::Readdir => {
+            (0..directories).map(|at| Entry::new(FILE, stream, at, at)).collect()
+        }
         work => {
-            let directory = work.before() == Before::Directories || work == Work::Mkdir;
+            let directory = work.before() == Before::Directories || work == TreeOperation::Mkdir;
             let letter = if directory { MADE } else { FILE };
             let number = 0..job.files as u32;
             number.map(|n| named(job, letter, stream, n, home(job, n, directories))).collect()
@@ -110,7 +112,7 @@ pub fn entries(job: &Job, stream: usize) -> Vec<Entry> {
 
 /// The files that must be there before the names of [`entries`] are worked on, in the order of
 /// their numbers.
-pub fn files(job: &Job, stream: usize) -> Vec<Entry> {
+pub fn files(job: &TreeJob, stream: usize) -> Vec<Entry> {
     let directories = job.directories().min(u64::from(u32::MAX)) as u32;
     let letter = if job.work.before() == Before::Directories { MADE } else { FILE };
     let entry = |n: u32| named(job, letter, stream, n, home(job, n, directories));
@@ -121,7 +123,7 @@ pub fn files(job: &Job, stream: usize) -> Vec<Entry> {
 }
 
 /// The file `number` of `stream`, named as was asked.
-fn named(job: &Job, letter: u8, stream: usize, number: u32, directory: u32) -> Entry {
+fn named(job: &TreeJob, letter: u8, stream: usize, number: u32, directory: u32) -> Entry {
     match job.bonnie_names {
         true => Entry::as_bonnie(job, stream, number, directory),
         false => Entry::new(letter, stream, number, directory),
@@ -135,12 +137,12 @@ pub fn is_bonnies(name: &[u8]) -> bool {
 }
 
 /// The directory of file `number`.
-fn home(job: &Job, number: u32, directories: u32) -> u32 {
+fn home(job: &TreeJob, number: u32, directories: u32) -> u32 {
     (u64::from(number) * u64::from(directories) / job.files.max(1)) as u32
 }
 
 /// How many files of one stream are in each directory.
-pub fn per_directory(job: &Job) -> Vec<u64> {
+pub fn per_directory(job: &TreeJob) -> Vec<u64> {
     let directories = job.directories().min(u64::from(u32::MAX)) as u32;
     let mut counts = vec![0; directories as usize];
     for number in 0..job.files as u32 {
@@ -154,10 +156,10 @@ mod tests {
     use super::*;
     use experiment::knob::testing::settings;
 
-    fn job(knobs: &[(&str, &str)]) -> Job {
+    fn job(knobs: &[(&str, &str)]) -> TreeJob {
         let base = [("cold", "false"), ("stop", "pass"), ("file-size", "0"), ("files", "10")];
         let all: Vec<_> = base.iter().chain(knobs).copied().collect();
-        Job::of(&settings("tree", &all), 1, 2).unwrap()
+        TreeJob::from_settings(&settings("tree", &all), 1, 2).unwrap()
     }
 
     #[test]

@@ -17,7 +17,7 @@ const PIECE_BYTES: u64 = 1 << 20;
 
 /// What is done to each name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum TreeOperation {
     /// openat(2) with O_CREAT and O_EXCL, write(2) of the whole file, close(2).
     Create,
     /// openat(2) and close(2).
@@ -54,79 +54,79 @@ pub enum Before {
     Directories,
 }
 
-impl Work {
-    const NAMES: [(&str, Work); 11] = [
-        ("create", Work::Create),
-        ("open", Work::Open),
-        ("stat", Work::Stat),
-        ("readdir", Work::Readdir),
-        ("rename", Work::Rename),
-        ("link", Work::Link),
-        ("unlink", Work::Unlink),
-        ("mkdir", Work::Mkdir),
-        ("rmdir", Work::Rmdir),
-        ("fsync", Work::Fsync),
-        ("touch", Work::Touch),
+impl TreeOperation {
+    const NAMES: [(&str, TreeOperation); 11] = [
+        ("create", TreeOperation::Create),
+        ("open", TreeOperation::Open),
+        ("stat", TreeOperation::Stat),
+        ("readdir", TreeOperation::Readdir),
+        ("rename", TreeOperation::Rename),
+        ("link", TreeOperation::Link),
+        ("unlink", TreeOperation::Unlink),
+        ("mkdir", TreeOperation::Mkdir),
+        ("rmdir", TreeOperation::Rmdir),
+        ("fsync", TreeOperation::Fsync),
+        ("touch", TreeOperation::Touch),
     ];
 
-    fn find(word: &str) -> Option<Work> {
-        Work::NAMES.iter().find(|(name, _)| *name == word).map(|(_, work)| *work)
+    fn find(word: &str) -> Option<TreeOperation> {
+        TreeOperation::NAMES.iter().find(|(name, _)| *name == word).map(|(_, work)| *work)
     }
 
     /// As typed.
     pub fn name(self) -> &'static str {
-        Work::NAMES.iter().find(|(_, work)| *work == self).map_or("", |(name, _)| name)
+        TreeOperation::NAMES.iter().find(|(_, work)| *work == self).map_or("", |(name, _)| name)
     }
 
     /// What its latency is filed under.
     pub fn operation(self) -> Operation {
         match self {
-            Work::Create => Operation::Create,
-            Work::Open => Operation::Open,
-            Work::Stat => Operation::Stat,
-            Work::Readdir => Operation::Readdir,
-            Work::Rename => Operation::Rename,
-            Work::Link => Operation::Link,
-            Work::Unlink => Operation::Unlink,
-            Work::Mkdir => Operation::Mkdir,
-            Work::Rmdir => Operation::Rmdir,
-            Work::Fsync => Operation::Fsync,
-            Work::Touch => Operation::Setattr,
+            TreeOperation::Create => Operation::Create,
+            TreeOperation::Open => Operation::Open,
+            TreeOperation::Stat => Operation::Stat,
+            TreeOperation::Readdir => Operation::Readdir,
+            TreeOperation::Rename => Operation::Rename,
+            TreeOperation::Link => Operation::Link,
+            TreeOperation::Unlink => Operation::Unlink,
+            TreeOperation::Mkdir => Operation::Mkdir,
+            TreeOperation::Rmdir => Operation::Rmdir,
+            TreeOperation::Fsync => Operation::Fsync,
+            TreeOperation::Touch => Operation::Setattr,
         }
     }
 
     /// Whether it can be done to the same files again.
     pub fn repeats(self) -> bool {
-        use Work::{Fsync, Open, Readdir, Rename, Stat, Touch};
+        use TreeOperation::{Fsync, Open, Readdir, Rename, Stat, Touch};
         matches!(self, Open | Stat | Readdir | Rename | Fsync | Touch)
     }
 
     /// Whether it changes anything that must reach the device.
     pub fn changes(self) -> bool {
-        !matches!(self, Work::Open | Work::Stat | Work::Readdir)
+        !matches!(self, TreeOperation::Open | TreeOperation::Stat | TreeOperation::Readdir)
     }
 
     /// What must be there before.
     pub fn before(self) -> Before {
         match self {
-            Work::Create | Work::Mkdir => Before::Nothing,
-            Work::Rmdir => Before::Directories,
+            TreeOperation::Create | TreeOperation::Mkdir => Before::Nothing,
+            TreeOperation::Rmdir => Before::Directories,
             _ => Before::Files,
         }
     }
 
     /// Bytes that each operation writes on files of `file_bytes`.
     pub fn writes_bytes(self, file_bytes: u64) -> u64 {
-        if matches!(self, Work::Create | Work::Fsync) { file_bytes } else { 0 }
+        if matches!(self, TreeOperation::Create | TreeOperation::Fsync) { file_bytes } else { 0 }
     }
 }
 
 /// One trial's load.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct TreeJob {
     /// What is done.
-    pub work: Work,
-    /// To how many names, a stream; directories of the tree for [`Work::Readdir`].
+    pub work: TreeOperation,
+    /// To how many names, a stream; directories of the tree for [`TreeOperation::Readdir`].
     pub files: u64,
     /// Bytes of each file.
     pub file_bytes: u64,
@@ -164,16 +164,16 @@ pub struct Job {
     pub campaign: u64,
 }
 
-impl Job {
+impl TreeJob {
     /// Reads settings.
     ///
     /// # Errors
     /// `Unsupported` for what cannot be honoured.
-    pub fn of(settings: &Settings, seed: u64, campaign: u64) -> Result<Job, Error> {
+    pub fn from_settings(settings: &Settings, seed: u64, campaign: u64) -> Result<TreeJob, Error> {
         let word = settings.get(knob::OPERATION);
-        let work = Work::find(word)
+        let work = TreeOperation::find(word)
             .ok_or_else(|| Error::Failed(format!("there is no operation `{word}`")))?;
-        let job = Job {
+        let job = TreeJob {
             work,
             files: settings.get(knob::FILES),
             file_bytes: settings.get(knob::FILE_SIZE),
@@ -183,7 +183,9 @@ impl Job {
             random: settings.get(knob::ORDER) == "random",
             bonnie_names: settings.get(knob::NAMES) == "bonnie",
             cold: settings.get(knob::COLD),
-            flushes: settings.get(knob::FSYNC) == "end" && work.changes() && work != Work::Fsync,
+            flushes: settings.get(knob::FSYNC) == "end"
+                && work.changes()
+                && work != TreeOperation::Fsync,
             stop: settings.stop(),
             at_least_ns: settings.get(knob::AT_LEAST),
             at_most_ns: settings.get(knob::AT_MOST),
@@ -218,7 +220,7 @@ impl Job {
 
     /// Operations of one pass of one stream.
     pub fn operations(&self) -> u64 {
-        if self.work == Work::Readdir { self.directories() } else { self.files }
+        if self.work == TreeOperation::Readdir { self.directories() } else { self.files }
     }
 
     /// Whether a stream may come to the same names again.
@@ -250,8 +252,13 @@ impl Job {
                 if self.cold { ", cold" } else { "" }
             ));
         }
-        let other_names =
-            matches!(self.work, Work::Rename | Work::Link | Work::Mkdir | Work::Rmdir);
+        let other_names = matches!(
+            self.work,
+            TreeOperation::Rename
+                | TreeOperation::Link
+                | TreeOperation::Mkdir
+                | TreeOperation::Rmdir
+        );
         if self.bonnie_names && other_names {
             return unsupported(format!(
                 "bonnie++ has no {name}, and no names for it; operation={name} needs names=numbered"
@@ -300,10 +307,10 @@ mod tests {
     use super::*;
     use experiment::knob::testing::settings;
 
-    fn job(knobs: &[(&str, &str)]) -> Result<Job, Error> {
+    fn job(knobs: &[(&str, &str)]) -> Result<TreeJob, Error> {
         let base = [("cold", "false"), ("stop", "pass"), ("file-size", "0"), ("files", "10")];
         let all: Vec<_> = base.iter().chain(knobs).copied().collect();
-        Job::of(&settings("tree", &all), 1, 2)
+        TreeJob::from_settings(&settings("tree", &all), 1, 2)
     }
 
     fn refused(knobs: &[(&str, &str)]) -> String {
@@ -321,7 +328,7 @@ mod tests {
         for word in words {
             assert_eq!(job(&[("operation", word)]).unwrap().work.name(), *word);
         }
-        assert_eq!(words.len(), Work::NAMES.len());
+        assert_eq!(words.len(), TreeOperation::NAMES.len());
     }
 
     #[test]

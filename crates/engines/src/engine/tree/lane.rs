@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use super::act::Act;
 use super::entry::Entry;
-use super::job::Job;
+use super::job::TreeJob;
 use crate::engine::load::control::{LoadControl, LoadPhase, StreamCounters};
 use crate::engine::load::tally::LatencyTally;
 use experiment::measurement::latency_histogram;
@@ -20,7 +20,7 @@ use host::sys::clock::monotonic_ns;
 
 /// What one stream did, times on the monotonic clock.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Done {
+pub struct TreeLaneResult {
     /// The first operation was begun.
     pub started_ns: u64,
     /// The timed pass was over.
@@ -37,7 +37,7 @@ pub struct Done {
 
 /// An operation that failed.
 #[derive(Clone, Copy, Debug)]
-pub struct Fault {
+pub struct TreeFault {
     /// On what.
     pub entry: Entry,
     /// The kernel's error.
@@ -45,8 +45,8 @@ pub struct Fault {
 }
 
 /// One stream.
-pub struct Lane<'a> {
-    job: &'a Job,
+pub struct TreeLane<'a> {
+    job: &'a TreeJob,
     shared: &'a LoadControl,
     cell: &'a StreamCounters,
     entries: &'a [Entry],
@@ -54,26 +54,29 @@ pub struct Lane<'a> {
     tally: LatencyTally<'a>,
 }
 
-impl<'a> Lane<'a> {
+impl<'a> TreeLane<'a> {
     /// A lane that is ready to run.
     pub fn new(
-        job: &'a Job,
+        job: &'a TreeJob,
         shared: &'a LoadControl,
         stream: usize,
         entries: &'a [Entry],
         directories: &'a [OwnedFd],
-    ) -> Lane<'a> {
+    ) -> TreeLane<'a> {
         let classes = &shared.classes[stream];
         let tally = LatencyTally::over(Some(latency_histogram())).by_class(classes);
-        Lane { job, shared, cell: &shared.cells[stream], entries, directories, tally }
+        TreeLane { job, shared, cell: &shared.cells[stream], entries, directories, tally }
     }
 
     /// Runs the trial to its end.
     ///
     /// # Errors
     /// The first operation that fails.
-    pub fn run<A: Act, const LATENCY: bool>(&mut self, act: &mut A) -> Result<Done, Fault> {
-        let mut done = Done { started_ns: monotonic_ns(), ..Done::default() };
+    pub fn run<A: Act, const LATENCY: bool>(
+        &mut self,
+        act: &mut A,
+    ) -> Result<TreeLaneResult, TreeFault> {
+        let mut done = TreeLaneResult { started_ns: monotonic_ns(), ..TreeLaneResult::default() };
         let mut last_ns = done.started_ns;
         loop {
             let ended = self.round::<A, LATENCY>(act, &mut done, &mut last_ns)?;
@@ -101,9 +104,9 @@ impl<'a> Lane<'a> {
     fn round<A: Act, const LATENCY: bool>(
         &mut self,
         act: &mut A,
-        done: &mut Done,
+        done: &mut TreeLaneResult,
         last_ns: &mut u64,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, TreeFault> {
         let mut phase = self.shared.phase();
         for entry in self.entries {
             if phase == LoadPhase::Stop {
@@ -111,7 +114,7 @@ impl<'a> Lane<'a> {
             }
             let directory = &self.directories[entry.directory as usize];
             if let Err(why) = act.act(directory, entry, done.rounds) {
-                return Err(Fault { entry: *entry, why });
+                return Err(TreeFault { entry: *entry, why });
             }
             let begun_in = std::mem::replace(&mut phase, self.shared.phase());
             if LATENCY {
@@ -166,13 +169,13 @@ mod tests {
     #[test]
     fn what_outlasts_the_window_is_in_no_latency_of_it() {
         let knobs = [("cold", "false"), ("stop", "1s"), ("file-size", "0"), ("files", "10")];
-        let job = Job::of(&settings("tree", &knobs), 1, 2).unwrap();
+        let job = TreeJob::from_settings(&settings("tree", &knobs), 1, 2).unwrap();
         let (events, _told) = std::sync::mpsc::channel();
         let shared = LoadControl::new(1, 0, true, events);
         let folder = tempfile::tempdir().unwrap();
         let directories = [OwnedFd::from(std::fs::File::open(folder.path()).unwrap())];
         let entries = entries(&job, 0);
-        let mut lane = Lane::new(&job, &shared, 0, &entries, &directories);
+        let mut lane = TreeLane::new(&job, &shared, 0, &entries, &directories);
         let done = lane.run::<_, true>(&mut Stalls(&shared, 0)).ok().unwrap();
         assert_eq!((done.ops, shared.window().unwrap().done.metadata_ops), (5, 3));
         let latency = lane.latency().unwrap();

@@ -1,6 +1,6 @@
 //! Puts together what the streams and the controller saw.
 
-use super::trial::{Trial, Yield};
+use super::trial::{TreeStreamResult, TreeTrial};
 use crate::engine::Error;
 use crate::engine::load::control::of_metadata;
 use crate::engine::load::protocol::{LoadResult, write_histogram};
@@ -16,9 +16,9 @@ const WINDOW_SHARE_MIN: f64 = 0.5;
 /// # Errors
 /// When latencies cannot be written.
 pub fn gather(
-    trial: &Trial,
+    trial: &TreeTrial,
     watched: WatchedTrial,
-    yields: &[Yield],
+    yields: &[TreeStreamResult],
     durable_ns: Option<u64>,
 ) -> Result<LoadResult, Error> {
     let zero_ns = watched.started_monotonic_ns;
@@ -44,13 +44,13 @@ pub fn gather(
     })
 }
 
-fn streams(trial: &Trial, watched: &WatchedTrial, yields: &[Yield]) -> Vec<Stream> {
+fn streams(trial: &TreeTrial, watched: &WatchedTrial, yields: &[TreeStreamResult]) -> Vec<Stream> {
     let job = &trial.job;
     let since = |at_ns: u64| at_ns.saturating_sub(watched.started_monotonic_ns);
     let amount = |ops: u64| of_metadata(ops, job.work.writes_bytes(job.file_bytes));
     let ended = trial.shared.marks().ended;
     let complete = !job.ends_by_pass() && !watched.stopped_early && !watched.cut;
-    let one = |(index, yielded): (usize, &Yield)| {
+    let one = |(index, yielded): (usize, &TreeStreamResult)| {
         let done = &yielded.done;
         // A pass that time ends is the same for all: to the moment of the end.
         let at_end = ended.as_ref().map(|(at_ns, amounts)| (*at_ns, amounts[index]));
@@ -71,7 +71,10 @@ fn streams(trial: &Trial, watched: &WatchedTrial, yields: &[Yield]) -> Vec<Strea
     yields.iter().enumerate().map(one).collect()
 }
 
-fn latency(trial: &Trial, yields: &[Yield]) -> Result<Vec<(Operation, String)>, Error> {
+fn latency(
+    trial: &TreeTrial,
+    yields: &[TreeStreamResult],
+) -> Result<Vec<(Operation, String)>, Error> {
     let mut all = yields.iter().filter_map(|yielded| yielded.latency.as_ref());
     let Some(mut merged) = all.next().cloned() else { return Ok(Vec::new()) };
     for one in all {
@@ -80,7 +83,7 @@ fn latency(trial: &Trial, yields: &[Yield]) -> Result<Vec<(Operation, String)>, 
     Ok(vec![(trial.job.work.operation(), write_histogram(&merged)?)])
 }
 
-fn notes(trial: &Trial, watched: &WatchedTrial, yields: &[Yield]) -> Vec<Note> {
+fn notes(trial: &TreeTrial, watched: &WatchedTrial, yields: &[TreeStreamResult]) -> Vec<Note> {
     let job = &trial.job;
     let mut notes = Vec::new();
     let unfinished = yields.iter().any(|yielded| yielded.done.pass_end_ns.is_none());

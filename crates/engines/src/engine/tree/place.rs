@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use rustix::fs::Mode;
 
 use super::act::DIRECTORY_MODE;
-use super::job::Job;
+use super::job::TreeJob;
 use crate::engine::Error;
 use crate::engine::load::room::Room;
 use host::sys::beneath;
 
 /// Where one stream works.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct StreamTree {
     /// The top of its tree.
     pub root: PathBuf,
     /// Other streams that work in the same tree, itself counted.
@@ -22,11 +22,11 @@ pub struct Place {
 }
 
 /// The place of every stream, by the folder that each was given.
-pub fn places(job: &Job, folders: &[PathBuf]) -> Vec<Place> {
+pub fn places(job: &TreeJob, folders: &[PathBuf]) -> Vec<StreamTree> {
     let together = |folder: &PathBuf| folders.iter().filter(|other| *other == folder).count();
     let place = |(stream, folder): (usize, &PathBuf)| match job.shared {
-        true => Place { root: folder.join("shared"), sharing: together(folder) },
-        false => Place { root: folder.join(format!("s{stream:04}")), sharing: 1 },
+        true => StreamTree { root: folder.join("shared"), sharing: together(folder) },
+        false => StreamTree { root: folder.join(format!("s{stream:04}")), sharing: 1 },
     };
     folders.iter().enumerate().map(place).collect()
 }
@@ -45,7 +45,7 @@ pub fn path(root: &Path, number: u64, width: u64) -> PathBuf {
 ///
 /// # Errors
 /// With the directory and the kernel's words.
-pub fn make(job: &Job, root: &Path) -> Result<(), Error> {
+pub fn make(job: &TreeJob, root: &Path) -> Result<(), Error> {
     for number in 0..job.directories() {
         let path = path(root, number, job.width);
         beneath::make_folder(&path, DIRECTORY_MODE).map_err(|why| cannot("make", &path, why))?;
@@ -57,7 +57,7 @@ pub fn make(job: &Job, root: &Path) -> Result<(), Error> {
 ///
 /// # Errors
 /// With the directory and the kernel's words.
-pub fn open(job: &Job, root: &Path) -> Result<Vec<OwnedFd>, Error> {
+pub fn open(job: &TreeJob, root: &Path) -> Result<Vec<OwnedFd>, Error> {
     let one = |number: u64| {
         let path = path(root, number, job.width);
         let opened = beneath::open(&path, beneath::WHERE, Mode::empty());
@@ -71,7 +71,7 @@ fn cannot(what: &str, path: &Path, why: impl Display) -> Error {
 }
 
 /// What one stream's files and directories take.
-pub fn room(job: &Job) -> Room {
+pub fn room(job: &TreeJob) -> Room {
     const BLOCK: u64 = 4096;
     let (own, shared) = match job.shared {
         true => (0, job.directories()),
@@ -103,7 +103,7 @@ mod tests {
                 ("tree-width", "99"),
                 ("shared-directories", shared),
             ];
-            room(&Job::of(&settings("tree", &knobs), 1, 2).unwrap())
+            room(&TreeJob::from_settings(&settings("tree", &knobs), 1, 2).unwrap())
         };
         let (bytes, largest_bytes) = (10 * 8192, 5120);
         let own = Room { bytes, largest_bytes, names: 110, shared_names: 0 };

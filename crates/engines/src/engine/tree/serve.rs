@@ -9,10 +9,10 @@ use std::sync::mpsc::Sender;
 use super::act::{self, Act};
 use super::content::Content;
 use super::entry::{self, Entry};
-use super::job::{Before, Job, Work};
-use super::lane::{Done, Fault, Lane};
-use super::place::{self, Place};
-use super::trial::{Trial, Yield};
+use super::job::{Before, TreeJob, TreeOperation};
+use super::lane::{TreeFault, TreeLane, TreeLaneResult};
+use super::place::{self, StreamTree};
+use super::trial::{TreeStreamResult, TreeTrial};
 use super::{outcome, verify};
 use crate::engine::Error;
 use crate::engine::load::control::{Gate, LoadControl, LoadEvent};
@@ -48,7 +48,7 @@ pub fn conduct(line: &str, sender: Sender<LoadEvent>, talk: &mut ParentTalk<'_>)
     let shared = LoadControl::new(streams, 0, job.goes_on(), sender)
         .writing(job.work.writes_bytes(job.file_bytes));
     let latency = !spec.bench.no_latency;
-    let trial = Arc::new(Trial { job, places, shared, cpus, latency });
+    let trial = Arc::new(TreeTrial { job, places, shared, cpus, latency });
     let (job, shared, own) = (&trial.job, &trial.shared, trial.clone());
     let threads = talk::start(shared, streams, move |index| run(&own, index))?;
     talk::wait_until_ready(shared, streams, talk)?;
@@ -60,7 +60,7 @@ pub fn conduct(line: &str, sender: Sender<LoadEvent>, talk: &mut ParentTalk<'_>)
     }
     let watched = watch::load(shared, rules(job), talk)?;
     shared.open_gate(Gate::Quit);
-    let yields: Option<Vec<Yield>> =
+    let yields: Option<Vec<TreeStreamResult>> =
         threads.into_iter().map(|thread| thread.join().ok().flatten()).collect();
     if let Some((kind, what)) = shared.marks().failure {
         return Err(kind.error(what).into());
@@ -75,21 +75,21 @@ pub fn conduct(line: &str, sender: Sender<LoadEvent>, talk: &mut ParentTalk<'_>)
         }
         false => None,
     };
-    let done: Vec<Done> = yields.iter().map(|yielded| yielded.done).collect();
+    let done: Vec<TreeLaneResult> = yields.iter().map(|yielded| yielded.done).collect();
     verify::check(job, &trial.places, &done)?;
     let result = outcome::gather(&trial, watched, &yields, durable_ns)?;
     Ok(WorkerMessage::Result(Box::new(result)))
 }
 
-fn job(spec: &LoadSpec) -> Result<Job, Error> {
+fn job(spec: &LoadSpec) -> Result<TreeJob, Error> {
     let mut settings = Settings::defaults("tree");
     for (name, value) in Settings::from_json("tree", &spec.settings).iter() {
         if settings.named(name).is_some() {
             settings.set_named(name, value.clone());
         }
     }
-    let job = Job::of(&settings, spec.seed, spec.campaign)?;
-    Ok(Job { streams: spec.streams.len(), ..job })
+    let job = TreeJob::from_settings(&settings, spec.seed, spec.campaign)?;
+    Ok(TreeJob { streams: spec.streams.len(), ..job })
 }
 
 /// The folder of each stream.
@@ -100,7 +100,7 @@ fn folders(spec: &LoadSpec) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// Refuses what does not fit into the machine, or on the file systems.
-fn check_room(job: &Job, folders: &[PathBuf]) -> Result<(), Error> {
+fn check_room(job: &TreeJob, folders: &[PathBuf]) -> Result<(), Error> {
     room::check_space(place::room(job), folders, "lower files, file-size or streams")?;
     let directories = job.directories();
     let tree = format!("a tree of {directories} directories");
@@ -113,7 +113,7 @@ fn check_room(job: &Job, folders: &[PathBuf]) -> Result<(), Error> {
 }
 
 /// Trees that several streams share are there before the first of them begins.
-fn make_shared(job: &Job, places: &[Place]) -> Result<(), Error> {
+fn make_shared(job: &TreeJob, places: &[StreamTree]) -> Result<(), Error> {
     let mut roots: Vec<&PathBuf> = places.iter().map(|place| &place.root).collect();
     roots.sort();
     roots.dedup();
@@ -122,7 +122,7 @@ fn make_shared(job: &Job, places: &[Place]) -> Result<(), Error> {
 
 /// Puts what was prepared on the device, so that its writing does not fall into the timed part; and
 /// lets go of what is in memory, where the trial begins cold.
-fn settle(job: &Job, folders: &[PathBuf]) -> Result<(), Error> {
+fn settle(job: &TreeJob, folders: &[PathBuf]) -> Result<(), Error> {
     if job.work.before() != Before::Nothing {
         settle::sync(folders)?;
     }
@@ -143,7 +143,7 @@ fn settle(job: &Job, folders: &[PathBuf]) -> Result<(), Error> {
     Ok(())
 }
 
-fn rules(job: &Job) -> StopRules {
+fn rules(job: &TreeJob) -> StopRules {
     StopRules {
         stop: job.stop,
         at_least_ns: job.at_least_ns,
@@ -157,7 +157,7 @@ fn rules(job: &Job) -> StopRules {
 }
 
 /// The thread of stream `index`. `None` when it failed, which the controller has been told.
-fn run(trial: &Trial, index: usize) -> Option<Yield> {
+fn run(trial: &TreeTrial, index: usize) -> Option<TreeStreamResult> {
     match carry(trial, index) {
         Ok(yielded) => Some(yielded),
         Err(error) => {
@@ -174,7 +174,7 @@ fn run(trial: &Trial, index: usize) -> Option<Yield> {
 }
 
 /// One stream, from its directories to its end.
-fn carry(trial: &Trial, index: usize) -> Result<Yield, Error> {
+fn carry(trial: &TreeTrial, index: usize) -> Result<TreeStreamResult, Error> {
     let (job, place) = (&trial.job, &trial.places[index]);
     if let Some(cpu) = trial.cpus.get(index % trial.cpus.len().max(1)) {
         pin(*cpu)?;
@@ -184,21 +184,21 @@ fn carry(trial: &Trial, index: usize) -> Result<Yield, Error> {
         place::make(job, &place.root)?;
     }
     let directories = place::open(job, &place.root)?;
-    let mut stream = Stream { trial, index, directories, entries: entry::entries(job, index) };
+    let mut stream = TreeStream { trial, index, directories, entries: entry::entries(job, index) };
     stream.prepare()?;
     let content = || Content::new(job, index);
     match job.work {
-        Work::Create => stream.drive(act::Create(content())),
-        Work::Open => stream.drive(act::Open),
-        Work::Stat => stream.drive(act::Stat),
-        Work::Readdir => stream.drive(act::Readdir::new(names(job, place))),
-        Work::Rename => stream.drive(act::Rename),
-        Work::Link => stream.drive(act::Link),
-        Work::Unlink => stream.drive(act::Unlink),
-        Work::Mkdir => stream.drive(act::Mkdir),
-        Work::Rmdir => stream.drive(act::Rmdir),
-        Work::Fsync => stream.drive(act::Fsync(content())),
-        Work::Touch => stream.drive(act::Touch),
+        TreeOperation::Create => stream.drive(act::Create(content())),
+        TreeOperation::Open => stream.drive(act::Open),
+        TreeOperation::Stat => stream.drive(act::Stat),
+        TreeOperation::Readdir => stream.drive(act::Readdir::new(names(job, place))),
+        TreeOperation::Rename => stream.drive(act::Rename),
+        TreeOperation::Link => stream.drive(act::Link),
+        TreeOperation::Unlink => stream.drive(act::Unlink),
+        TreeOperation::Mkdir => stream.drive(act::Mkdir),
+        TreeOperation::Rmdir => stream.drive(act::Rmdir),
+        TreeOperation::Fsync => stream.drive(act::Fsync(content())),
+        TreeOperation::Touch => stream.drive(act::Touch),
     }
 }
 
@@ -212,7 +212,7 @@ fn unshare_descriptors() {
 }
 
 /// How many names each directory of the tree has when all streams of it are ready.
-fn names(job: &Job, place: &Place) -> Vec<u64> {
+fn names(job: &TreeJob, place: &StreamTree) -> Vec<u64> {
     let all = job.directories();
     let below = |number: u64| {
         let first = number.saturating_mul(job.width).saturating_add(1);
@@ -222,14 +222,14 @@ fn names(job: &Job, place: &Place) -> Vec<u64> {
     files.map(|(files, number)| files * place.sharing as u64 + below(number)).collect()
 }
 
-struct Stream<'a> {
-    trial: &'a Trial,
+struct TreeStream<'a> {
+    trial: &'a TreeTrial,
     index: usize,
     directories: Vec<OwnedFd>,
     entries: Vec<Entry>,
 }
 
-impl Stream<'_> {
+impl TreeStream<'_> {
     /// Makes what must be there before.
     fn prepare(&mut self) -> Result<(), Error> {
         let job = &self.trial.job;
@@ -239,7 +239,7 @@ impl Stream<'_> {
             Before::Files => {
                 self.each(&mut act::Create(Content::new(job, self.index)), "make")?;
                 match job.work {
-                    Work::Touch => self.each(&mut act::Age, "set the times of"),
+                    TreeOperation::Touch => self.each(&mut act::Age, "set the times of"),
                     _ => Ok(()),
                 }
             }
@@ -250,12 +250,12 @@ impl Stream<'_> {
         for entry in entry::files(&self.trial.job, self.index) {
             let directory = &self.directories[entry.directory as usize];
             act.act(directory, &entry, 0)
-                .map_err(|why| self.failed(what, &Fault { entry, why }))?;
+                .map_err(|why| self.failed(what, &TreeFault { entry, why }))?;
         }
         Ok(())
     }
 
-    fn drive<A: Act>(self, act: A) -> Result<Yield, Error> {
+    fn drive<A: Act>(self, act: A) -> Result<TreeStreamResult, Error> {
         match self.trial.latency {
             true => self.timed::<A, true>(act),
             false => self.timed::<A, false>(act),
@@ -263,12 +263,12 @@ impl Stream<'_> {
     }
 
     /// From the gate to the end.
-    fn timed<A: Act, const LATENCY: bool>(self, mut act: A) -> Result<Yield, Error> {
+    fn timed<A: Act, const LATENCY: bool>(self, mut act: A) -> Result<TreeStreamResult, Error> {
         let (job, shared) = (&self.trial.job, &self.trial.shared);
-        let mut lane = Lane::new(job, shared, self.index, &self.entries, &self.directories);
+        let mut lane = TreeLane::new(job, shared, self.index, &self.entries, &self.directories);
         shared.tell(LoadEvent::Ready);
         if shared.wait_for(Gate::Run) == Gate::Quit {
-            return Ok(Yield::default());
+            return Ok(TreeStreamResult::default());
         }
         let cpu_ns = thread_cpu_ns();
         let done = lane.run::<A, LATENCY>(&mut act);
@@ -276,15 +276,15 @@ impl Stream<'_> {
         let done = done.map_err(|fault| self.failed(job.work.name(), &fault))?;
         let latency = lane.latency();
         shared.tell(LoadEvent::Drained);
-        Ok(Yield { done, cpu_ns, latency })
+        Ok(TreeStreamResult { done, cpu_ns, latency })
     }
 
-    fn failed(&self, what: &str, fault: &Fault) -> Error {
+    fn failed(&self, what: &str, fault: &TreeFault) -> Error {
         let (trial, entry) = (self.trial, &fault.entry);
         let place = &trial.places[self.index].root;
         let directory = place::path(place, u64::from(entry.directory), trial.job.width);
         let name = directory.join(entry.name().to_string_lossy().as_ref());
-        if trial.job.work == Work::Readdir && fault.why == rustix::io::Errno::STALE {
+        if trial.job.work == TreeOperation::Readdir && fault.why == rustix::io::Errno::STALE {
             let why = "it has not as many names as were made in it";
             return Error::Failed(format!("cannot read {}: {why}", directory.display()));
         }

@@ -2,18 +2,18 @@
 
 use hdrhistogram::Histogram;
 
-use super::job::Job;
-use super::lane::Done;
-use super::place::Place;
+use super::job::TreeJob;
+use super::lane::TreeLaneResult;
+use super::place::StreamTree;
 use crate::engine::load::control::LoadControl;
 
 /// What all streams of a trial are given.
 #[derive(Debug)]
-pub struct Trial {
+pub struct TreeTrial {
     /// What to do.
-    pub job: Job,
+    pub job: TreeJob,
     /// Where each stream works.
-    pub places: Vec<Place>,
+    pub places: Vec<StreamTree>,
     /// Phase, counters, gate.
     pub shared: LoadControl,
     /// Processors, in turn; empty when nothing is pinned.
@@ -24,9 +24,9 @@ pub struct Trial {
 
 /// What one stream yielded.
 #[derive(Debug, Default)]
-pub struct Yield {
+pub struct TreeStreamResult {
     /// Of the load.
-    pub done: Done,
+    pub done: TreeLaneResult,
     /// Processor time of the thread from release to its end, ns.
     pub cpu_ns: u64,
     /// Latency.

@@ -9,15 +9,15 @@ use rustix::fs::{AtFlags, Dir};
 
 use super::act::AGED_S;
 use super::entry::{FILE, MADE, OTHER, is_bonnies};
-use super::job::{Job, Work};
-use super::lane::Done;
-use super::place::{Place, path};
+use super::job::{TreeJob, TreeOperation};
+use super::lane::TreeLaneResult;
+use super::place::{StreamTree, path};
 use crate::engine::Error;
 use host::sys::beneath;
 
 /// What is in the directories of a tree, those of the tree itself left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct TreeCounts {
     /// Files under their first names.
     pub files: u64,
     /// Files under their other names.
@@ -31,31 +31,35 @@ pub struct Found {
 }
 
 /// What streams that did `done` must have left.
-fn expected(job: &Job, done: &[&Done]) -> Found {
+fn expected(job: &TreeJob, done: &[&TreeLaneResult]) -> TreeCounts {
     let there = job.files * done.len() as u64;
     let ops: u64 = done.iter().map(|done| done.ops).sum();
-    let none = Found::default();
+    let none = TreeCounts::default();
     match job.work {
-        Work::Create => Found { files: ops, bytes: ops * job.file_bytes, ..none },
-        Work::Mkdir => Found { made: ops, ..none },
-        Work::Rmdir => Found { made: there.saturating_sub(ops), ..none },
-        Work::Unlink => Found { files: there.saturating_sub(ops), ..none },
-        Work::Link => Found { files: there, others: ops, ..none },
-        Work::Rename => {
+        TreeOperation::Create => TreeCounts { files: ops, bytes: ops * job.file_bytes, ..none },
+        TreeOperation::Mkdir => TreeCounts { made: ops, ..none },
+        TreeOperation::Rmdir => TreeCounts { made: there.saturating_sub(ops), ..none },
+        TreeOperation::Unlink => TreeCounts { files: there.saturating_sub(ops), ..none },
+        TreeOperation::Link => TreeCounts { files: there, others: ops, ..none },
+        TreeOperation::Rename => {
             // After an even number of rounds the round in hand gives other names, after an odd one
             // it takes them back.
-            let others = |done: &&Done| match (done.ops / job.files, done.ops % job.files) {
+            let others = |done: &&TreeLaneResult| match (done.ops / job.files, done.ops % job.files)
+            {
                 (rounds, more) if rounds % 2 == 0 => more,
                 (_, more) => job.files - more,
             };
             let others = done.iter().map(others).sum();
-            Found { files: there - others, others, ..none }
+            TreeCounts { files: there - others, others, ..none }
         }
-        Work::Touch => {
+        TreeOperation::Touch => {
             let touched = done.iter().map(|done| done.ops.min(job.files)).sum();
-            Found { files: there, touched, ..none }
+            TreeCounts { files: there, touched, ..none }
         }
-        Work::Open | Work::Stat | Work::Readdir | Work::Fsync => Found { files: there, ..none },
+        TreeOperation::Open
+        | TreeOperation::Stat
+        | TreeOperation::Readdir
+        | TreeOperation::Fsync => TreeCounts { files: there, ..none },
     }
 }
 
@@ -63,13 +67,13 @@ fn expected(job: &Job, done: &[&Done]) -> Found {
 ///
 /// # Errors
 /// With both counts.
-pub fn check(job: &Job, places: &[Place], done: &[Done]) -> Result<(), Error> {
+pub fn check(job: &TreeJob, places: &[StreamTree], done: &[TreeLaneResult]) -> Result<(), Error> {
     let mut roots: Vec<&Path> = places.iter().map(|place| place.root.as_path()).collect();
     roots.sort_unstable();
     roots.dedup();
     for root in roots {
         let here = places.iter().zip(done).filter(|(place, _)| place.root == root);
-        let done: Vec<&Done> = here.map(|(_, done)| done).collect();
+        let done: Vec<&TreeLaneResult> = here.map(|(_, done)| done).collect();
         let (expected, found) = (expected(job, &done), look(job, root)?);
         if found != expected {
             return Err(Error::Failed(format!(
@@ -87,8 +91,8 @@ pub fn check(job: &Job, places: &[Place], done: &[Done]) -> Result<(), Error> {
 ///
 /// # Errors
 /// With the directory and the kernel's words.
-pub fn look(job: &Job, root: &Path) -> Result<Found, Error> {
-    let mut found = Found::default();
+pub fn look(job: &TreeJob, root: &Path) -> Result<TreeCounts, Error> {
+    let mut found = TreeCounts::default();
     for number in 0..job.directories() {
         let path = path(root, number, job.width);
         look_into(job, &path, &mut found)
@@ -97,9 +101,9 @@ pub fn look(job: &Job, root: &Path) -> Result<Found, Error> {
     Ok(found)
 }
 
-fn look_into(job: &Job, path: &Path, found: &mut Found) -> Result<(), rustix::io::Errno> {
+fn look_into(job: &TreeJob, path: &Path, found: &mut TreeCounts) -> Result<(), rustix::io::Errno> {
     let directory = beneath::open_folder(path)?;
-    let sizes = job.work == Work::Create && job.file_bytes > 0;
+    let sizes = job.work == TreeOperation::Create && job.file_bytes > 0;
     for entry in Dir::read_from(&directory)? {
         let entry = entry?;
         let name = entry.file_name().to_bytes();
@@ -111,11 +115,11 @@ fn look_into(job: &Job, path: &Path, found: &mut Found) -> Result<(), rustix::io
             Some(&MADE) => found.made += 1,
             _ => continue,
         }
-        if sizes || job.work == Work::Touch {
+        if sizes || job.work == TreeOperation::Touch {
             let flags = AtFlags::SYMLINK_NOFOLLOW;
             let stat = rustix::fs::statat(&directory, entry.file_name(), flags)?;
             found.bytes += if sizes { stat.st_size.max(0) as u64 } else { 0 };
-            let touched = job.work == Work::Touch && stat.st_mtime > AGED_S;
+            let touched = job.work == TreeOperation::Touch && stat.st_mtime > AGED_S;
             found.touched += u64::from(touched);
         }
     }
@@ -127,7 +131,7 @@ mod tests {
     use super::*;
     use experiment::knob::testing::settings;
 
-    fn after(operation: &str, ops: u64) -> Found {
+    fn after(operation: &str, ops: u64) -> TreeCounts {
         let knobs = [
             ("operation", operation),
             ("cold", "false"),
@@ -135,36 +139,36 @@ mod tests {
             ("file-size", "100B"),
             ("files", "10"),
         ];
-        let job = Job::of(&settings("tree", &knobs), 1, 2).unwrap();
-        let done = Done { ops, ..Done::default() };
-        expected(&job, &[&done, &Done { ops: 10, ..Done::default() }])
+        let job = TreeJob::from_settings(&settings("tree", &knobs), 1, 2).unwrap();
+        let done = TreeLaneResult { ops, ..TreeLaneResult::default() };
+        expected(&job, &[&done, &TreeLaneResult { ops: 10, ..TreeLaneResult::default() }])
     }
 
     #[test]
     fn what_must_be_there_follows_from_what_was_counted() {
-        let none = Found::default();
-        assert_eq!(after("create", 3), Found { files: 13, bytes: 1300, ..none });
-        assert_eq!(after("unlink", 3), Found { files: 7, ..none });
-        assert_eq!(after("link", 3), Found { files: 20, others: 13, ..none });
-        assert_eq!(after("mkdir", 3), Found { made: 13, ..none });
-        assert_eq!(after("rmdir", 3), Found { made: 7, ..none });
-        assert_eq!(after("touch", 33), Found { files: 20, touched: 20, ..none });
-        assert_eq!(after("stat", 33), Found { files: 20, ..none });
+        let none = TreeCounts::default();
+        assert_eq!(after("create", 3), TreeCounts { files: 13, bytes: 1300, ..none });
+        assert_eq!(after("unlink", 3), TreeCounts { files: 7, ..none });
+        assert_eq!(after("link", 3), TreeCounts { files: 20, others: 13, ..none });
+        assert_eq!(after("mkdir", 3), TreeCounts { made: 13, ..none });
+        assert_eq!(after("rmdir", 3), TreeCounts { made: 7, ..none });
+        assert_eq!(after("touch", 33), TreeCounts { files: 20, touched: 20, ..none });
+        assert_eq!(after("stat", 33), TreeCounts { files: 20, ..none });
         // The other stream has gone through once: all its ten have their other names.
-        assert_eq!(after("rename", 3), Found { files: 7, others: 13, ..none });
-        assert_eq!(after("rename", 13), Found { files: 3, others: 17, ..none });
-        assert_eq!(after("rename", 20), Found { files: 10, others: 10, ..none });
+        assert_eq!(after("rename", 3), TreeCounts { files: 7, others: 13, ..none });
+        assert_eq!(after("rename", 13), TreeCounts { files: 3, others: 17, ..none });
+        assert_eq!(after("rename", 20), TreeCounts { files: 10, others: 10, ..none });
     }
 
     #[test]
     fn one_file_too_few_fails_the_trial_with_both_counts() {
         let folder = tempfile::tempdir().unwrap();
         let knobs = [("cold", "false"), ("stop", "pass"), ("file-size", "0"), ("files", "10")];
-        let job = Job::of(&settings("tree", &knobs), 1, 2).unwrap();
+        let job = TreeJob::from_settings(&settings("tree", &knobs), 1, 2).unwrap();
         let places = super::super::place::places(&job, &[folder.path().to_owned()]);
         super::super::place::make(&job, &places[0].root).unwrap();
         std::fs::File::create(places[0].root.join("f0000.000000")).unwrap();
-        let done = |ops| Done { ops, ..Done::default() };
+        let done = |ops| TreeLaneResult { ops, ..TreeLaneResult::default() };
         assert_eq!(check(&job, &places, &[done(1)]), Ok(()));
         let Err(Error::Failed(why)) = check(&job, &places, &[done(2)]) else { panic!() };
         assert!(why.contains("files: 1,") && why.contains("files: 2,"), "{why}");

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::Mode;
 
-use crate::engine::command::{Ready, Server, Start};
+use crate::engine::command::{ProgramStart, Server, ServerReadiness};
 use host::sys::{self, Host};
 
 /// What all three must lie in one folder, as they must be of one version.
@@ -117,17 +117,17 @@ impl Cluster {
         words
     }
 
-    fn start(&self, words: Vec<String>, data: &Path) -> Start {
+    fn start(&self, words: Vec<String>, data: &Path) -> ProgramStart {
         // What we read is English; options of whoever started us would be the server's as well.
         let environment = [("LC_ALL", "C"), ("PGOPTIONS", ""), ("HOME", "/")];
         let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let directory = data.to_string_lossy().into_owned();
-        Start { words, environment: environment.into(), directory }
+        ProgramStart { words, environment: environment.into(), directory }
     }
 
     /// What is run before: the data are made, and pgbench's tables of so many branches in them,
     /// by a server that is stopped again, so that all of it is on the device.
-    pub fn prepare(&self, data: &Path, scale: u64, clients: u64) -> Vec<Start> {
+    pub fn prepare(&self, data: &Path, scale: u64, clients: u64) -> Vec<ProgramStart> {
         let at = data.to_string_lossy().into_owned();
         let (scale, options) = (scale.to_string(), options(clients));
         let log = data.join("making.log").to_string_lossy().into_owned();
@@ -149,7 +149,7 @@ impl Cluster {
         let arguments: Vec<&str> = ["-D", &at].into_iter().chain(options.split(' ')).collect();
         Server {
             start: self.start(self.words("postgres", &arguments, "QUIT"), data),
-            ready: Ready::Says(READY.to_owned()),
+            ready: ServerReadiness::Says(READY.to_owned()),
             // Fast and immediate shutdown (postgresql.org/docs/15/server-shutdown.html).
             ends_by: libc::SIGINT,
             drops_by: libc::SIGQUIT,
@@ -157,7 +157,7 @@ impl Cluster {
     }
 
     /// pgbench of the server's version, with these words after its name.
-    pub fn client(&self, words: &[String], data: &Path) -> Start {
+    pub fn client(&self, words: &[String], data: &Path) -> ProgramStart {
         let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
         self.start(self.words("pgbench", &words, "KILL"), data)
     }
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn its_data_are_made_by_a_server_that_is_stopped_before_the_clock_runs() {
         let steps = cluster(None).prepare(Path::new("/srv/a/data"), 7, 1);
-        let of = |step: &Start| step.words.join(" ");
+        let of = |step: &ProgramStart| step.words.join(" ");
         assert_eq!(steps.len(), 4);
         assert!(of(&steps[0]).contains("initdb -D /srv/a/data -U postgres -A trust"));
         assert!(of(&steps[1]).ends_with(" start") && of(&steps[3]).ends_with("-m fast stop"));
