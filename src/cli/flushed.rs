@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{Common, kept::StoredVerification, talk};
 use engines::engine::flush::check::{self, FlushCheckResult};
 use engines::engine::flush::log::Log;
-use engines::verify::{Part, shown};
+use engines::verify::{VerificationPart, shown};
 use experiment::knob::Settings;
 use experiment::measurement::integrity::{Fault, UNREADABLE};
 use experiment::measurement::{Amount, Evidence, Integrity, Measurement, Verified};
@@ -57,7 +57,7 @@ pub fn run(log: &Path, no_store: bool, common: &Common) -> anyhow::Result<ExitCo
 }
 
 /// What is kept of it: one reading, of which nobody knows what was in memory.
-fn part(path: &Path, log: &Log, found: &FlushCheckResult, over: bool) -> Part {
+fn part(path: &Path, log: &Log, found: &FlushCheckResult, over: bool) -> VerificationPart {
     let begin = &log.begin;
     let checked_bytes = found.blocks * begin.block_bytes;
     let fault = |loss: &check::LostBlock| Fault {
@@ -118,7 +118,7 @@ fn part(path: &Path, log: &Log, found: &FlushCheckResult, over: bool) -> Part {
         ..Measurement::default()
     };
     let settings = Settings::from_json("file", &json!({ "access": "read" }));
-    Part { number: 1, settings, measurement }
+    VerificationPart { number: 1, settings, measurement }
 }
 
 fn document(log: &Log, found: &FlushCheckResult) -> serde_json::Value {

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::outputs::Inputs;
 use super::{Common, STORE, talk::Talk};
 use crate::campaign::{keeper::CampaignKeeper, new_uid};
-use engines::verify::{Part, shown};
+use engines::verify::{VerificationPart, shown};
 use experiment::campaign::Campaign;
 use experiment::measurement::verified::outcome::VERIFY;
 use experiment::measurement::{Outcome, Record};
@@ -76,7 +76,7 @@ impl StoredVerification {
 
     /// Keeps a part in the place of what was kept of it before. A store that refuses is told, and
     /// ends nothing.
-    pub fn put(&mut self, part: Part, talk: &Talk) {
+    pub fn put(&mut self, part: VerificationPart, talk: &Talk) {
         if matches!(self.state, State::New) {
             let begun = Store::open(&self.store)
                 .and_then(|store| CampaignKeeper::begin(store, &campaign(&self.read)));
@@ -146,7 +146,7 @@ fn lies_on(host: &Host, folder: &Path, number: &str) -> bool {
     })
 }
 
-fn record(part: Part) -> Record {
+fn record(part: VerificationPart) -> Record {
     let trial = Trial {
         number: part.number,
         replicate: part.number,

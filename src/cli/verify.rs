@@ -12,7 +12,7 @@ use super::{Common, flushed, talk};
 use base::checklist::{Sum, parse};
 use base::hash::Checksum;
 use base::value;
-use engines::verify::{self, Against, Event, Going, Request};
+use engines::verify::{self, Against, VerificationRequest, VerifyEvent, VerifyProgress};
 use findings::report::verify as report;
 use host::sys::input::CHECKLIST;
 use host::sys::{Error, signal};
@@ -80,9 +80,9 @@ pub fn run(arguments: &VerifyArguments, common: &Common) -> anyhow::Result<ExitC
     let places = (read(&request), untouched(&request, &common.store));
     let mut kept = StoredVerification::new(arguments.no_store, places, list, common, &talk)?;
     let outcome = verify::verify(&request, &stop, &mut |event| match event {
-        Event::Part(part) => kept.put(*part, &talk),
-        Event::Found(line) => talk.say(&line),
-        Event::Going(going) => {
+        VerifyEvent::Part(part) => kept.put(*part, &talk),
+        VerifyEvent::Found(line) => talk.say(&line),
+        VerifyEvent::Going(going) => {
             let (doing, now) = words(&going);
             talk.during(&doing, going.left_ns, &now);
         }
@@ -103,7 +103,7 @@ pub fn run(arguments: &VerifyArguments, common: &Common) -> anyhow::Result<ExitC
 }
 
 /// What is only read: the paths, or all that lies where the list does.
-fn read(request: &Request) -> Vec<PathBuf> {
+fn read(request: &VerificationRequest) -> Vec<PathBuf> {
     match &request.against {
         Against::List { file, .. } if request.paths.is_empty() => {
             let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -116,7 +116,7 @@ fn read(request: &Request) -> Vec<PathBuf> {
 /// What a store must neither be nor lie in: the paths, or where the list lies, so that nothing is
 /// written there unasked. Of a store that was named and a list that was given alone it is only the
 /// files of the store's own name that the list has, as nothing else beside it is read.
-fn untouched(request: &Request, store: &Path) -> Vec<PathBuf> {
+fn untouched(request: &VerificationRequest, store: &Path) -> Vec<PathBuf> {
     let Against::List { file, .. } = &request.against else { return read(request) };
     if !request.paths.is_empty() || store == Path::new(STORE) {
         return read(request);
@@ -138,7 +138,7 @@ fn untouched(request: &Request, store: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-fn request(arguments: &VerifyArguments) -> anyhow::Result<Request> {
+fn request(arguments: &VerifyArguments) -> anyhow::Result<VerificationRequest> {
     let VerifyArguments {
         paths,
         checksums,
@@ -155,7 +155,7 @@ fn request(arguments: &VerifyArguments) -> anyhow::Result<Request> {
     };
     let usual = if checksums.is_some() { 1 } else { 2 };
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    Ok(Request {
+    Ok(VerificationRequest {
         paths: paths.clone(),
         cross_file_systems: *cross_file_systems,
         against,
@@ -183,7 +183,7 @@ fn sum(name: Option<&str>) -> Result<Option<Sum>, Error> {
     })
 }
 
-fn words(going: &Going) -> (String, String) {
+fn words(going: &VerifyProgress) -> (String, String) {
     let pass = match going.passes {
         Some(of) => format!("pass {} of {of}", going.pass),
         None => format!("pass {}", going.pass),

@@ -30,14 +30,14 @@ mod unreadable;
 mod whole;
 
 use experiment::measurement::verified::outcome::Verification;
-pub use part::Part;
+pub use part::VerificationPart;
 
 /// Bytes of a request, and of a block that has a sum of its own.
 pub const BLOCK_BYTES: u64 = 1 << 20;
 
 /// What is to be verified, and how often.
 #[derive(Debug)]
-pub struct Request {
+pub struct VerificationRequest {
     /// Files, directories and block devices.
     pub paths: Vec<PathBuf>,
     /// Also what is mounted below them.
@@ -68,18 +68,18 @@ pub enum Against {
 
 /// What is told while it runs.
 #[derive(Debug)]
-pub enum Event {
+pub enum VerifyEvent {
     /// A fault or a problem, one line.
     Found(String),
     /// How far it is.
-    Going(Going),
+    Going(VerifyProgress),
     /// What a reading has come to so far, for the store: in the place of what was told before.
-    Part(Box<Part>),
+    Part(Box<VerificationPart>),
 }
 
 /// How far it is.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Going {
+pub struct VerifyProgress {
     /// The pass, from 1.
     pub pass: u64,
     /// Of how many; `None` when time ends it.
@@ -100,9 +100,9 @@ pub struct Going {
 /// When nothing of it could be done at all: there is nothing to read, or the list cannot be read
 /// or holds no sum.
 pub fn verify(
-    request: &Request,
+    request: &VerificationRequest,
     stop: &Arc<Stop>,
-    tell: &mut dyn FnMut(Event),
+    tell: &mut dyn FnMut(VerifyEvent),
 ) -> Result<Verification, Error> {
     let found = match &request.against {
         Against::FirstReading(_) => find::find(&request.paths, request.cross_file_systems, stop),

@@ -16,7 +16,7 @@ const DEPTH_MAX: usize = 2048;
 
 /// What is to be read.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct FoundTargets {
     /// Files and devices, each once.
     pub files: Vec<Target>,
     /// What is not read, and why.
@@ -49,7 +49,7 @@ pub struct List {
     pub checklist: Checklist,
 }
 
-impl Found {
+impl FoundTargets {
     /// Notes what is the matter with a path.
     pub fn problem(&mut self, path: &Path, kind: ProblemKind, what: impl Into<String>) {
         self.problems.push(FileProblem { file: shown(path), kind, what: what.into() });
@@ -75,8 +75,8 @@ pub fn kind_of(why: &std::io::Error) -> ProblemKind {
 /// Walks through the paths, in the order in which they are given, names sorted. Links below them
 /// are not followed; a path that is itself a link to a file, directory or device is. A path twice,
 /// or one below another, is read once.
-pub fn find(paths: &[PathBuf], cross: bool, stop: &Stop) -> Found {
-    let mut found = Found::default();
+pub fn find(paths: &[PathBuf], cross: bool, stop: &Stop) -> FoundTargets {
+    let mut found = FoundTargets::default();
     let mut roots: Vec<PathBuf> = Vec::new();
     for path in paths {
         let real = match path.canonicalize() {
@@ -99,7 +99,8 @@ pub fn find(paths: &[PathBuf], cross: bool, stop: &Stop) -> Found {
         };
         let shown = if real == *path || !path.is_symlink() { path.clone() } else { real.clone() };
         if there.is_dir() {
-            let mut walk = Walk { cross, stop, device: there.dev(), before: roots.clone() };
+            let mut walk =
+                DirectoryWalk { cross, stop, device: there.dev(), before: roots.clone() };
             walk.folder(&shown, 0, &mut found);
         } else if there.is_file() || there.file_type().is_block_device() {
             found.add(shown, Vec::new());
@@ -111,7 +112,7 @@ pub fn find(paths: &[PathBuf], cross: bool, stop: &Stop) -> Found {
     found
 }
 
-struct Walk<'a> {
+struct DirectoryWalk<'a> {
     cross: bool,
     stop: &'a Stop,
     device: u64,
@@ -119,8 +120,8 @@ struct Walk<'a> {
     before: Vec<PathBuf>,
 }
 
-impl Walk<'_> {
-    fn folder(&mut self, folder: &Path, depth: usize, found: &mut Found) {
+impl DirectoryWalk<'_> {
+    fn folder(&mut self, folder: &Path, depth: usize, found: &mut FoundTargets) {
         let entries = match folder.read_dir() {
             Ok(entries) if depth < DEPTH_MAX => entries,
             Ok(_) => {
@@ -144,7 +145,7 @@ impl Walk<'_> {
         }
     }
 
-    fn entry(&mut self, path: PathBuf, depth: usize, found: &mut Found) {
+    fn entry(&mut self, path: PathBuf, depth: usize, found: &mut FoundTargets) {
         let there = match path.symlink_metadata() {
             Ok(there) => there,
             Err(why) => return found.problem(&path, kind_of(&why), why.to_string()),

@@ -7,9 +7,9 @@ use std::io::Error;
 
 use super::BLOCK_BYTES;
 use super::find::kind_of;
-use super::shared::{Shared, Span, lock};
-use super::source::{Aligned, Source, Way};
-use super::suspect::{self, Suspect};
+use super::shared::{BlockSpan, VerificationContext, lock};
+use super::source::{AlignedMemory, ReadMode, TargetReader};
+use super::suspect::{self, MismatchedBlock};
 use super::unreadable::{in_pieces, is_of_the_device};
 use base::hash::{Checksum, md5_each_of};
 
@@ -25,19 +25,19 @@ const SPAN: u64 = 4;
 const PIECE: usize = (32 << 10) - 64;
 
 /// One stream of a pass: takes spans until none is left.
-pub fn stream(shared: &Shared, checksum: Checksum) {
-    let mut buffer = Aligned::new(BLOCK);
+pub fn stream(shared: &VerificationContext, checksum: Checksum) {
+    let mut buffer = AlignedMemory::new(BLOCK);
     while !shared.over() {
         let Some(span) = shared.next_span(SPAN) else { break };
-        let at = Place { shared, span, checksum };
+        let at = SpanReading { shared, span, checksum };
         let bytes = at.read(buffer.bytes_mut());
         shared.done_bytes.fetch_add(bytes, std::sync::atomic::Ordering::Relaxed);
     }
 }
 
-struct Place<'a> {
-    shared: &'a Shared,
-    span: Span,
+struct SpanReading<'a> {
+    shared: &'a VerificationContext,
+    span: BlockSpan,
     checksum: Checksum,
 }
 
@@ -51,10 +51,10 @@ struct Read {
     requests: u64,
 }
 
-impl Place<'_> {
+impl SpanReading<'_> {
     /// Reads and checks a span; gives its length, read or not.
     fn read(&self, buffer: &mut [u8]) -> u64 {
-        let Span { file, block, blocks } = self.span;
+        let BlockSpan { file, block, blocks } = self.span;
         let held = &self.shared.files[file];
         let (stamp, changed) = {
             let state = lock(&held.state);
@@ -64,7 +64,7 @@ impl Place<'_> {
         if changed {
             return bytes;
         }
-        let mut source = match Source::open(&held.path, Way::Around) {
+        let mut source = match TargetReader::open(&held.path, ReadMode::Around) {
             Ok(source) => source,
             Err(why) => {
                 self.lost(&why);
@@ -103,8 +103,8 @@ impl Place<'_> {
     }
 
     /// Reads block after block and holds each against its sum at once.
-    fn blocks(&self, source: &mut Source, buffer: &mut [u8]) -> Read {
-        let Span { file, block, blocks } = self.span;
+    fn blocks(&self, source: &mut TargetReader, buffer: &mut [u8]) -> Read {
+        let BlockSpan { file, block, blocks } = self.span;
         let mut read = Read::default();
         for block in block..block + blocks {
             if self.shared.over() {
@@ -149,7 +149,8 @@ impl Place<'_> {
         if first != sum {
             let is_right = |bytes: &[u8]| sum_of(self.checksum, bytes) == first;
             let offset = block * BLOCK_BYTES;
-            Suspect { shared: self.shared, file, offset, found, is_right: &is_right }.judge();
+            MismatchedBlock { shared: self.shared, file, offset, found, is_right: &is_right }
+                .judge();
         }
     }
 }
@@ -172,7 +173,7 @@ pub fn sum_of(checksum: Checksum, block: &[u8]) -> [u8; 16] {
 
 /// What a pass against the first reading leaves behind: files that changed have a new state, and no
 /// sums any more.
-pub fn end_pass(shared: &Shared) {
+pub fn end_pass(shared: &VerificationContext) {
     for held in &shared.files {
         let mut state = lock(&held.state);
         if !state.changed {

@@ -20,7 +20,7 @@ use host::sys::{Host, block};
 
 /// What is known beforehand of the places that are read.
 #[derive(Debug)]
-pub struct Ground {
+pub struct ReadingEvidence {
     known: Evidence,
     host: Host,
     probe: Probe,
@@ -34,7 +34,7 @@ pub struct Ground {
 
 /// What a reading did itself.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Did {
+pub struct ReadingCounters {
     /// Bytes that the kernel delivered.
     pub delivered_bytes: u64,
     /// Reads that it did.
@@ -45,9 +45,9 @@ pub struct Did {
     pub direct: bool,
 }
 
-impl Ground {
+impl ReadingEvidence {
     /// Looks at what the files lie on, once for each file system.
-    pub fn new(host: &Host, files: &[Target]) -> Ground {
+    pub fn new(host: &Host, files: &[Target]) -> ReadingEvidence {
         let mut seen = BTreeSet::new();
         let (mut targets, mut bare, mut wire) = (Vec::new(), Vec::new(), true);
         for file in files {
@@ -91,7 +91,7 @@ impl Ground {
         let probe = Probe::new(host, std::process::id(), &known.devices);
         let mut probe = probe.with_leaves(&known.below.leaves).with_layers(&known.below.layers);
         let before = probe.take();
-        Ground { known, host: host.clone(), probe, before, below, errors: None, devices }
+        ReadingEvidence { known, host: host.clone(), probe, before, below, errors: None, devices }
     }
 
     /// What is counted from now on. Waits for drives, seconds at most.
@@ -100,20 +100,20 @@ impl Ground {
         self.before = self.probe.take();
     }
 
-    /// What counters of errors did since [`Ground::begin`], and which could not be read. Waits for
-    /// drives, seconds at most.
+    /// What counters of errors did since [`ReadingEvidence::begin`], and which could not be read.
+    /// Waits for drives, seconds at most.
     pub fn errors(&mut self) -> (Vec<Counted>, Vec<String>) {
         self.errors.take().map(Before::and_after).unwrap_or_default()
     }
 
-    /// Where the bytes of what was read since [`Ground::begin`] came from.
-    pub fn origin(&mut self, did: Did) -> Origin {
+    /// Where the bytes of what was read since [`ReadingEvidence::begin`] came from.
+    pub fn origin(&mut self, did: ReadingCounters) -> Origin {
         let (measurement, settings) = self.measured(did);
         origin(&measurement, &settings)
     }
 
     /// The evidence on that, as a measurement of nothing else, and how it was read.
-    pub fn measured(&mut self, did: Did) -> (Measurement, Settings) {
+    pub fn measured(&mut self, did: ReadingCounters) -> (Measurement, Settings) {
         let mut evidence = self.known.clone();
         evidence.count(&self.probe.take().since(&self.before));
         evidence.delivered =

@@ -10,9 +10,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::find::{Found, List, find as walk, kind_of};
+use super::find::{FoundTargets, List, find as walk, kind_of};
 use super::source::stamp_of;
-use super::{Request, shown};
+use super::{VerificationRequest, shown};
 use base::checklist::{Entry, Sum, parse};
 use experiment::measurement::verified::ProblemKind;
 use experiment::measurement::verified::outcome::FileProblem;
@@ -24,7 +24,12 @@ use host::sys::signal::Stop;
 ///
 /// # Errors
 /// When the list cannot be read, or holds no sum.
-pub fn find(request: &Request, file: &Path, sum: Option<Sum>, stop: &Stop) -> Result<Found, Error> {
+pub fn find(
+    request: &VerificationRequest,
+    file: &Path,
+    sum: Option<Sum>,
+    stop: &Stop,
+) -> Result<FoundTargets, Error> {
     let mut list = read(file)?;
     if let Some(sum) = sum.or_else(|| told_by(file)) {
         list.checklist.assume(sum);
@@ -32,7 +37,7 @@ pub fn find(request: &Request, file: &Path, sum: Option<Sum>, stop: &Stop) -> Re
     let folders = folders(&request.paths, file);
     let base = folder_of_most(&folders, &list.checklist.entries);
     list.names_from = shown(&base);
-    let mut found = Found::default();
+    let mut found = FoundTargets::default();
     for bad in &list.checklist.bad {
         let file = format!("{}:{}", list.shown, bad.line);
         let what = bad.why.clone();
@@ -48,7 +53,7 @@ pub fn find(request: &Request, file: &Path, sum: Option<Sum>, stop: &Stop) -> Re
         }
         entries.push(entry);
     }
-    let wanted = Wanted::new(&request.paths);
+    let wanted = RequestedFiles::new(&request.paths);
     for path in &wanted.missing {
         found.problem(path, ProblemKind::Missing, "No such file or directory (os error 2)");
     }
@@ -128,15 +133,15 @@ fn folder_of_most(folders: &[PathBuf], entries: &[Entry]) -> PathBuf {
 }
 
 /// What the user asked for.
-struct Wanted {
+struct RequestedFiles {
     real: Vec<PathBuf>,
     missing: Vec<PathBuf>,
     all: bool,
 }
 
-impl Wanted {
-    fn new(paths: &[PathBuf]) -> Wanted {
-        let mut wanted = Wanted { real: vec![], missing: vec![], all: paths.is_empty() };
+impl RequestedFiles {
+    fn new(paths: &[PathBuf]) -> RequestedFiles {
+        let mut wanted = RequestedFiles { real: vec![], missing: vec![], all: paths.is_empty() };
         for path in paths {
             match path.canonicalize() {
                 Ok(real) => wanted.real.push(real),
@@ -163,10 +168,10 @@ impl Wanted {
 
 /// Names the files under the paths that the list does not: nobody checked them.
 fn not_listed(
-    request: &Request,
+    request: &VerificationRequest,
     list: &Path,
     listed: &BTreeSet<PathBuf>,
-    found: &mut Found,
+    found: &mut FoundTargets,
     stop: &Stop,
 ) {
     let list = list.canonicalize().ok();

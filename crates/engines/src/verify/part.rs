@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::ground::Ground;
-use super::shared::Shared;
+use super::ground::ReadingEvidence;
+use super::shared::VerificationContext;
 use experiment::knob::Settings;
 use experiment::measurement::integrity::Fault;
 use experiment::measurement::verified::outcome::Verification;
@@ -20,7 +20,7 @@ const FAR_NS: u64 = 10_000_000_000;
 
 /// What one reading came to, or has come to so far.
 #[derive(Debug)]
-pub struct Part {
+pub struct VerificationPart {
     /// 1 for the first.
     pub number: u32,
     /// How it was read.
@@ -31,7 +31,7 @@ pub struct Part {
 
 /// The reading on its way, and what there was before it.
 #[derive(Debug)]
-pub struct Going {
+pub struct OngoingReading {
     number: u32,
     began_ns: u64,
     began_unix_ns: u64,
@@ -50,11 +50,11 @@ pub struct Going {
     uncounted: Vec<String>,
 }
 
-impl Going {
+impl OngoingReading {
     /// The first reading: problems that were met while files were looked for are its own.
-    pub fn first(unix_ns: u64) -> Going {
+    pub fn first(unix_ns: u64) -> OngoingReading {
         let now = monotonic_ns();
-        Going {
+        OngoingReading {
             number: 1,
             began_ns: now,
             began_unix_ns: unix_ns,
@@ -74,11 +74,16 @@ impl Going {
     }
 
     /// The one after it, from the pass `first_pass` on.
-    pub fn next(&self, unix_ns: u64, first_pass: u64, shared: &Shared) -> Going {
+    pub fn next(
+        &self,
+        unix_ns: u64,
+        first_pass: u64,
+        shared: &VerificationContext,
+    ) -> OngoingReading {
         let tally = shared.tally();
         let mut before = tally.integrity.clone();
         before.faults = Vec::new();
-        Going {
+        OngoingReading {
             number: self.number + 1,
             first_pass,
             before,
@@ -87,7 +92,7 @@ impl Going {
             counts: tally.counts.clone(),
             told_ns: monotonic_ns(),
             told_found: found(&tally.integrity, &tally.counts),
-            ..Going::first(unix_ns)
+            ..OngoingReading::first(unix_ns)
         }
     }
 
@@ -110,7 +115,7 @@ impl Going {
     }
 
     /// Whether it is time to tell: at once at first, soon where something was found, seldom else.
-    pub fn is_due(&self, shared: &Shared) -> bool {
+    pub fn is_due(&self, shared: &VerificationContext) -> bool {
         let since_ns = monotonic_ns().saturating_sub(self.told_ns);
         let tally = shared.tally();
         since_ns >= FAR_NS
@@ -120,11 +125,11 @@ impl Going {
     /// What it has come to so far; `outcome` knows what is asked of the whole.
     pub fn part(
         &mut self,
-        ground: &mut Ground,
-        shared: &Shared,
+        ground: &mut ReadingEvidence,
+        shared: &VerificationContext,
         outcome: &Verification,
         over: bool,
-    ) -> Part {
+    ) -> VerificationPart {
         let (did, checked_bytes, compared_bytes) = shared.done();
         let (mut measurement, settings) = ground.measured(did);
         measurement.started_unix_ns = self.began_unix_ns;
@@ -159,7 +164,7 @@ impl Going {
         measurement.notes.extend(integrity.note_of_counters());
         measurement.integrity = Some(integrity);
         measurement.verified = Some(verified);
-        Part { number: self.number, settings, measurement }
+        VerificationPart { number: self.number, settings, measurement }
     }
 
     fn verified(&self, outcome: &Verification, over: bool) -> Verified {

@@ -6,10 +6,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use super::find::Found;
-use super::ground::Ground;
-use super::shared::{Said, Shared};
-use super::{Against, BLOCK_BYTES, Event, Going, Request, first, part, whole};
+use super::find::FoundTargets;
+use super::ground::ReadingEvidence;
+use super::shared::{VerificationContext, VerifyStreamMessage};
+use super::{
+    Against, BLOCK_BYTES, VerificationRequest, VerifyEvent, VerifyProgress, first, part, whole,
+};
 use experiment::measurement::verified::outcome::{Reading, Verification};
 use host::sys::clock::{monotonic_ns, unix_ns};
 use host::sys::signal::Stop;
@@ -29,7 +31,7 @@ const RATE_NS: u64 = 5_000_000_000;
 
 /// How a pass ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ended {
+enum PassEnd {
     /// All was read.
     Whole,
     /// The user or the clock ended it.
@@ -43,17 +45,17 @@ enum Ended {
 /// # Errors
 /// When no thread can be started.
 pub fn run(
-    request: &Request,
-    found: Found,
+    request: &VerificationRequest,
+    found: FoundTargets,
     stop: &Arc<Stop>,
-    tell: &mut dyn FnMut(Event),
+    tell: &mut dyn FnMut(VerifyEvent),
 ) -> Result<Verification, Error> {
     let host = Host::live();
     let started_unix_ns = unix_ns();
-    let ground = Ground::new(&host, &found.files);
+    let ground = ReadingEvidence::new(&host, &found.files);
     let (sender, said) = channel();
     let devices = ground.devices.clone();
-    let mut shared = Shared::new(found.files, Arc::clone(stop), sender, devices);
+    let mut shared = VerificationContext::new(found.files, Arc::clone(stop), sender, devices);
     if let Some(length_ns) = request.length_ns {
         shared.deadline_ns = shared.started_ns.saturating_add(length_ns);
     }
@@ -93,7 +95,7 @@ pub fn run(
         tell,
         moments: VecDeque::new(),
         ground,
-        part: part::Going::first(started_unix_ns),
+        part: part::OngoingReading::first(started_unix_ns),
         outcome,
     };
     let ended = passes.all()?;
@@ -105,10 +107,10 @@ pub fn run(
 }
 
 /// Takes what was found. A file that a hung stream holds locked is not asked.
-fn take(shared: &Shared, outcome: &mut Verification, ended: Ended) {
+fn take(shared: &VerificationContext, outcome: &mut Verification, ended: PassEnd) {
     for file in &shared.files {
         let state = match ended {
-            Ended::Hung => file.state.try_lock().ok(),
+            PassEnd::Hung => file.state.try_lock().ok(),
             _ => Some(file.state.lock().unwrap_or_else(PoisonError::into_inner)),
         };
         let Some(state) = state else { continue };
@@ -122,20 +124,20 @@ fn take(shared: &Shared, outcome: &mut Verification, ended: Ended) {
 }
 
 struct Passes<'a> {
-    request: &'a Request,
-    shared: &'a Arc<Shared>,
-    said: &'a Receiver<Said>,
-    tell: &'a mut dyn FnMut(Event),
+    request: &'a VerificationRequest,
+    shared: &'a Arc<VerificationContext>,
+    said: &'a Receiver<VerifyStreamMessage>,
+    tell: &'a mut dyn FnMut(VerifyEvent),
     /// When so much was done, over the last seconds.
     moments: VecDeque<(u64, u64)>,
-    ground: Ground,
+    ground: ReadingEvidence,
     /// What is kept of the reading on its way.
-    part: part::Going,
+    part: part::OngoingReading,
     outcome: Verification,
 }
 
 impl Passes<'_> {
-    fn all(&mut self) -> Result<Ended, Error> {
+    fn all(&mut self) -> Result<PassEnd, Error> {
         let mut pass = 0;
         let mut first_pass = 1;
         let (mut began_ns, mut began_unix_ns) = (monotonic_ns(), unix_ns());
@@ -146,9 +148,9 @@ impl Passes<'_> {
             self.part.begin_pass();
             let ended = self.pass(pass)?;
             self.part.end_pass();
-            self.outcome.passes += u64::from(ended == Ended::Whole);
+            self.outcome.passes += u64::from(ended == PassEnd::Whole);
             let nothing = self.shared.bytes() == 0;
-            let last = ended != Ended::Whole
+            let last = ended != PassEnd::Whole
                 || nothing
                 || self.request.passes.is_some_and(|of| pass >= of);
             if !last && self.shared.tally().integrity.checked_bytes == before {
@@ -182,8 +184,8 @@ impl Passes<'_> {
 
     /// What the machine counted of errors during the reading. Where a stream hangs, nothing more is
     /// asked of the drives.
-    fn count_errors(&mut self, ended: Ended) {
-        if ended != Ended::Hung {
+    fn count_errors(&mut self, ended: PassEnd) {
+        if ended != PassEnd::Hung {
             let (counted, uncounted) = self.ground.errors();
             self.shared.tally().integrity.count_on(counted.clone(), uncounted.clone());
             self.part.count_errors(counted, uncounted);
@@ -193,7 +195,7 @@ impl Passes<'_> {
     /// Tells what is to be kept of the reading on its way.
     fn keep(&mut self, over: bool) {
         let part = self.part.part(&mut self.ground, self.shared, &self.outcome, over);
-        (self.tell)(Event::Part(Box::new(part)));
+        (self.tell)(VerifyEvent::Part(Box::new(part)));
     }
 
     /// Everything is gone or unreadable, and may come back: it is not asked for without a pause.
@@ -205,7 +207,7 @@ impl Passes<'_> {
     }
 
     /// One pass through all files.
-    fn pass(&mut self, pass: u64) -> Result<Ended, Error> {
+    fn pass(&mut self, pass: u64) -> Result<PassEnd, Error> {
         let of_bytes = self.shared.begin_pass();
         let streams = self.request.streams.max(1);
         for number in 0..streams {
@@ -213,7 +215,7 @@ impl Passes<'_> {
             let builder = std::thread::Builder::new().name(format!("verify-{number}"));
             let started = builder.spawn(move || {
                 // Also when the thread panics.
-                let _ended = Farewell(&shared);
+                let _ended = EndNotice(&shared);
                 match shared.checksum {
                     Some(checksum) => first::stream(&shared, checksum),
                     None => whole::stream(&shared),
@@ -226,13 +228,13 @@ impl Passes<'_> {
             }
         }
         let ended = self.wait(pass, of_bytes, streams);
-        if ended != Ended::Hung {
-            end_pass(self.shared, ended == Ended::Whole);
+        if ended != PassEnd::Hung {
+            end_pass(self.shared, ended == PassEnd::Whole);
         }
         Ok(ended)
     }
 
-    fn wait(&mut self, pass: u64, of_bytes: u64, streams: usize) -> Ended {
+    fn wait(&mut self, pass: u64, of_bytes: u64, streams: usize) -> PassEnd {
         let mut running = streams;
         let mut asked_ns = None;
         let mut told_ns = 0;
@@ -240,8 +242,8 @@ impl Passes<'_> {
         let began_ns = monotonic_ns();
         while running > 0 {
             match self.said.recv_timeout(TELL) {
-                Ok(Said::Ended) => running -= 1,
-                Ok(Said::Line(line)) => (self.tell)(Event::Found(line)),
+                Ok(VerifyStreamMessage::Ended) => running -= 1,
+                Ok(VerifyStreamMessage::Line(line)) => (self.tell)(VerifyEvent::Found(line)),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -252,24 +254,24 @@ impl Passes<'_> {
             if self.shared.stop.asked() {
                 let since = *asked_ns.get_or_insert(now);
                 if now - since > HUNG_NS {
-                    return Ended::Hung;
+                    return PassEnd::Hung;
                 }
                 continue;
             }
             if now - told_ns >= TELL.as_nanos() as u64 {
                 told_ns = now;
                 let going = self.going(pass, of_bytes, now, began_ns);
-                (self.tell)(Event::Going(going));
+                (self.tell)(VerifyEvent::Going(going));
             }
         }
-        while let Ok(Said::Line(line)) = self.said.try_recv() {
-            (self.tell)(Event::Found(line));
+        while let Ok(VerifyStreamMessage::Line(line)) = self.said.try_recv() {
+            (self.tell)(VerifyEvent::Found(line));
         }
         let whole = self.shared.done_bytes.load(Relaxed) >= of_bytes;
-        if self.shared.over() && !whole { Ended::Cut } else { Ended::Whole }
+        if self.shared.over() && !whole { PassEnd::Cut } else { PassEnd::Whole }
     }
 
-    fn going(&mut self, pass: u64, of_bytes: u64, now: u64, began_ns: u64) -> Going {
+    fn going(&mut self, pass: u64, of_bytes: u64, now: u64, began_ns: u64) -> VerifyProgress {
         let done_bytes = self.shared.done_bytes.load(Relaxed);
         self.moments.push_back((now, done_bytes));
         while self.moments.len() > 2 && now - self.moments[0].0 > RATE_NS {
@@ -294,12 +296,12 @@ impl Passes<'_> {
             (one, other) => one.or(other),
         };
         let left_ns = left_ns.map(|left_ns| left_ns as u64);
-        Going { pass, passes, done_bytes, of_bytes, bytes_per_s, left_ns }
+        VerifyProgress { pass, passes, done_bytes, of_bytes, bytes_per_s, left_ns }
     }
 }
 
 /// After a pass: which files were read whole, and which have to be got to know anew.
-fn end_pass(shared: &Shared, whole: bool) {
+fn end_pass(shared: &VerificationContext, whole: bool) {
     for file in &shared.files {
         let mut state = super::shared::lock(&file.state);
         let partial = std::mem::take(&mut state.partial);
@@ -315,9 +317,9 @@ fn end_pass(shared: &Shared, whole: bool) {
 }
 
 /// Says that a stream has ended, however it did.
-struct Farewell<'a>(&'a Shared);
+struct EndNotice<'a>(&'a VerificationContext);
 
-impl Drop for Farewell<'_> {
+impl Drop for EndNotice<'_> {
     fn drop(&mut self) {
         self.0.ended();
     }

@@ -8,8 +8,8 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::find::Target;
-use super::ground::Did;
-use super::source::{Source, Stamp};
+use super::ground::ReadingCounters;
+use super::source::{Stamp, TargetReader};
 use super::{BLOCK_BYTES, shown};
 use base::checklist::Entry;
 use base::hash::Checksum;
@@ -27,7 +27,7 @@ pub const UNREADABLE: &str = "unreadable";
 
 /// What a stream says to whoever waits.
 #[derive(Debug)]
-pub enum Said {
+pub enum VerifyStreamMessage {
     /// One line for people.
     Line(String),
     /// The stream has ended.
@@ -36,7 +36,7 @@ pub enum Said {
 
 /// A file, and what is known of it.
 #[derive(Debug)]
-pub struct File {
+pub struct VerifiedFile {
     /// Where it is.
     pub path: PathBuf,
     /// The same for people.
@@ -44,16 +44,16 @@ pub struct File {
     /// What a list says of it.
     pub entries: Vec<Entry>,
     /// What changes.
-    pub state: Mutex<State>,
+    pub state: Mutex<FileState>,
 }
 
 /// What is known of a file so far.
 #[derive(Debug, Default)]
-pub struct State {
+pub struct FileState {
     /// Its state when its sums were taken.
     pub stamp: Stamp,
     /// A sum for each block, as far as they are known.
-    pub sums: Sums,
+    pub sums: BlockSums,
     /// It is not what it was: nothing more is held against its sums in this pass.
     pub changed: bool,
     /// Something of it was not read in this pass.
@@ -66,12 +66,12 @@ pub struct State {
 
 /// 16 bytes a block, and a bit that says whether they are known.
 #[derive(Debug, Default)]
-pub struct Sums {
+pub struct BlockSums {
     sums: Vec<[u8; 16]>,
     known: Vec<u64>,
 }
 
-impl Sums {
+impl BlockSums {
     /// The sum of a block.
     pub fn get(&self, block: u64) -> Option<[u8; 16]> {
         let at = usize::try_from(block).ok()?;
@@ -93,7 +93,7 @@ impl Sums {
 
 /// What was found so far.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct VerificationTally {
     /// What was wrong with the bytes.
     pub integrity: Integrity,
     /// What was wrong else.
@@ -108,9 +108,9 @@ pub struct Tally {
 
 /// Everything that streams share.
 #[derive(Debug)]
-pub struct Shared {
+pub struct VerificationContext {
     /// All files.
-    pub files: Vec<File>,
+    pub files: Vec<VerifiedFile>,
     /// The checksum of blocks; `None` where a list says which.
     pub checksum: Option<Checksum>,
     /// When the list was modified last, Unix time in ns.
@@ -131,8 +131,8 @@ pub struct Shared {
     buffered: AtomicBool,
     checked_bytes: AtomicU64,
     compared_bytes: AtomicU64,
-    tally: Mutex<Tally>,
-    said: Sender<Said>,
+    tally: Mutex<VerificationTally>,
+    said: Sender<VerifyStreamMessage>,
     kernel: Mutex<Option<KernelLog>>,
     devices: Vec<String>,
 }
@@ -144,7 +144,7 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// A piece of work: blocks of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct BlockSpan {
     /// Which file.
     pub file: usize,
     /// Its first block.
@@ -153,21 +153,21 @@ pub struct Span {
     pub blocks: u64,
 }
 
-impl Shared {
+impl VerificationContext {
     /// Nothing is read yet.
     pub fn new(
         files: Vec<Target>,
         stop: Arc<Stop>,
-        said: Sender<Said>,
+        said: Sender<VerifyStreamMessage>,
         devices: Vec<String>,
-    ) -> Shared {
-        let file = |target: Target| File {
+    ) -> VerificationContext {
+        let file = |target: Target| VerifiedFile {
             shown: shown(&target.path),
             path: target.path,
             entries: target.entries,
-            state: Mutex::new(State { stamp: target.stamp, ..State::default() }),
+            state: Mutex::new(FileState { stamp: target.stamp, ..FileState::default() }),
         };
-        Shared {
+        VerificationContext {
             files: files.into_iter().map(file).collect(),
             checksum: None,
             list_modified_ns: i128::MAX,
@@ -207,7 +207,7 @@ impl Shared {
     }
 
     /// The next blocks of a file, at most `most`; files without any have a span of none.
-    pub fn next_span(&self, most: u64) -> Option<Span> {
+    pub fn next_span(&self, most: u64) -> Option<BlockSpan> {
         let mut cursor = lock(&self.cursor);
         let (file, block) = *cursor;
         let size = lock(&self.files.get(file)?.state).stamp.size;
@@ -216,7 +216,7 @@ impl Shared {
             true => (file + 1, 0),
             false => (file, block + blocks),
         };
-        Some(Span { file, block, blocks })
+        Some(BlockSpan { file, block, blocks })
     }
 
     /// The next whole file.
@@ -230,7 +230,7 @@ impl Shared {
     }
 
     /// Takes what a source delivered.
-    pub fn delivered(&self, source: &Source, reads: u64, resident_bytes: u64) {
+    pub fn delivered(&self, source: &TargetReader, reads: u64, resident_bytes: u64) {
         self.delivered_bytes.fetch_add(source.read_bytes, Relaxed);
         self.reads.fetch_add(reads, Relaxed);
         self.resident_bytes.fetch_add(resident_bytes, Relaxed);
@@ -245,8 +245,8 @@ impl Shared {
     }
 
     /// The same, which goes on being counted.
-    pub fn done(&self) -> (Did, u64, u64) {
-        let did = Did {
+    pub fn done(&self) -> (ReadingCounters, u64, u64) {
+        let did = ReadingCounters {
             delivered_bytes: self.delivered_bytes.load(Relaxed),
             reads: self.reads.load(Relaxed),
             resident_bytes: self.resident_bytes.load(Relaxed),
@@ -268,8 +268,8 @@ impl Shared {
     }
 
     /// What was done since it was asked last: itself, bytes checked, bytes compared.
-    pub fn take_done(&self) -> (Did, u64, u64) {
-        let did = Did {
+    pub fn take_done(&self) -> (ReadingCounters, u64, u64) {
+        let did = ReadingCounters {
             delivered_bytes: self.delivered_bytes.swap(0, Relaxed),
             reads: self.reads.swap(0, Relaxed),
             resident_bytes: self.resident_bytes.swap(0, Relaxed),
@@ -279,18 +279,18 @@ impl Shared {
     }
 
     /// What was found.
-    pub fn tally(&self) -> MutexGuard<'_, Tally> {
+    pub fn tally(&self) -> MutexGuard<'_, VerificationTally> {
         lock(&self.tally)
     }
 
     /// Says a line; nobody may be there any more.
     pub fn say(&self, line: String) {
-        let _ = self.said.send(Said::Line(line));
+        let _ = self.said.send(VerifyStreamMessage::Line(line));
     }
 
     /// Says that a stream has ended.
     pub fn ended(&self) {
-        let _ = self.said.send(Said::Ended);
+        let _ = self.said.send(VerifyStreamMessage::Ended);
     }
 
     /// Notes what is the matter with a file, once.
@@ -387,7 +387,7 @@ mod tests {
 
     #[test]
     fn sums_are_known_only_once_they_were_put() {
-        let mut sums = Sums::default();
+        let mut sums = BlockSums::default();
         assert_eq!(sums.get(0), None);
         sums.put(70, 100, [7; 16]);
         assert_eq!((sums.get(70), sums.get(69), sums.get(99)), (Some([7; 16]), None, None));

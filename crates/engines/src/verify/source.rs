@@ -17,7 +17,7 @@ const ALIGN: u64 = 4096;
 
 /// How a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum ReadMode {
     /// By O_DIRECT; where the file system has none, its pages are dropped before each reading.
     Around,
     /// Through the page cache, with what lies there.
@@ -71,25 +71,25 @@ impl Stamp {
 
 /// A file or a device that is open.
 #[derive(Debug)]
-pub struct Source {
+pub struct TargetReader {
     file: File,
     direct: bool,
     align: u64,
-    way: Way,
+    way: ReadMode,
     /// Its state when it was opened.
     pub stamp: Stamp,
     /// Bytes that it delivered.
     pub read_bytes: u64,
 }
 
-impl Source {
+impl TargetReader {
     /// Opens it. Nothing is made, waited for or written, access times included where the file is
     /// our own; a link at the end of the path is not followed.
     ///
     /// # Errors
     /// The kernel's; `InvalidInput` for what is neither a file nor a block device.
-    pub fn open(path: &Path, way: Way) -> std::io::Result<Source> {
-        let direct = way == Way::Around;
+    pub fn open(path: &Path, way: ReadMode) -> std::io::Result<TargetReader> {
+        let direct = way == ReadMode::Around;
         let (file, direct) = match open(path, direct) {
             Err(why) if direct && why.raw_os_error() == Some(libc::EINVAL) => {
                 (open(path, false)?, false)
@@ -109,7 +109,7 @@ impl Source {
             }
             _ => (true, ALIGN),
         };
-        let source = Source { file, direct, align, way, stamp, read_bytes: 0 };
+        let source = TargetReader { file, direct, align, way, stamp, read_bytes: 0 };
         source.forget();
         Ok(source)
     }
@@ -133,15 +133,15 @@ impl Source {
     }
 
     fn forget(&self) {
-        if !self.direct && self.way == Way::Around {
+        if !self.direct && self.way == ReadMode::Around {
             // Pages that cannot be written stay, and are counted as what was in memory.
             let _ = pages::drop_cached(&self.file);
         }
     }
 
     /// Fills `buffer` up to `length` bytes from `offset` on and gives how many there were: fewer
-    /// where the file ends. The buffer is one of [`Aligned`] or begins at a multiple of 1 MiB in
-    /// one; it has room for `length` rounded up to 4 KiB. `offset` is a multiple of that.
+    /// where the file ends. The buffer is one of [`AlignedMemory`] or begins at a multiple of 1 MiB
+    /// in one; it has room for `length` rounded up to 4 KiB. `offset` is a multiple of that.
     ///
     /// # Errors
     /// The kernel's.
@@ -193,7 +193,7 @@ impl Source {
 /// The state of the file of that name now.
 ///
 /// # Errors
-/// The kernel's, as of [`Source::open`].
+/// The kernel's, as of [`TargetReader::open`].
 pub fn stamp_of(path: &Path) -> std::io::Result<Stamp> {
     stamp(&open(path, false)?)
 }
@@ -245,18 +245,18 @@ fn written_sectors(number: &str) -> u64 {
 
 /// Memory that direct I/O accepts.
 #[derive(Debug)]
-pub struct Aligned {
+pub struct AlignedMemory {
     memory: Vec<u8>,
     start: usize,
     bytes: usize,
 }
 
-impl Aligned {
+impl AlignedMemory {
     /// So many bytes, zeroed.
-    pub fn new(bytes: usize) -> Aligned {
+    pub fn new(bytes: usize) -> AlignedMemory {
         let memory = vec![0_u8; bytes + MEMORY_ALIGN];
         let start = memory.as_ptr().align_offset(MEMORY_ALIGN).min(MEMORY_ALIGN);
-        Aligned { memory, start, bytes }
+        AlignedMemory { memory, start, bytes }
     }
 
     /// All of it.
@@ -281,9 +281,9 @@ mod tests {
         let path = folder.path().join("file");
         let bytes: Vec<u8> = (0..300_001_u32).map(|at| ((at * 7) >> 3) as u8).collect();
         std::fs::write(&path, &bytes).unwrap();
-        for way in [Way::Around, Way::Through] {
-            let mut source = Source::open(&path, way).unwrap();
-            let mut buffer = Aligned::new(1 << 20);
+        for way in [ReadMode::Around, ReadMode::Through] {
+            let mut source = TargetReader::open(&path, way).unwrap();
+            let mut buffer = AlignedMemory::new(1 << 20);
             assert_eq!(source.read(buffer.bytes_mut(), 0, 1 << 20).unwrap(), bytes.len());
             assert_eq!(&buffer.bytes()[..bytes.len()], bytes);
             assert_eq!(source.read(buffer.bytes_mut(), 4096, 4096).unwrap(), 4096);
@@ -314,10 +314,13 @@ mod tests {
         let pipe = folder.path().join("pipe");
         let mode = rustix::fs::Mode::RUSR;
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-        assert_eq!(Source::open(&pipe, Way::Around).unwrap_err().kind(), ErrorKind::InvalidInput);
-        assert!(Source::open(folder.path(), Way::Around).is_err());
+        assert_eq!(
+            TargetReader::open(&pipe, ReadMode::Around).unwrap_err().kind(),
+            ErrorKind::InvalidInput
+        );
+        assert!(TargetReader::open(folder.path(), ReadMode::Around).is_err());
         std::os::unix::fs::symlink("pipe", folder.path().join("link")).unwrap();
-        let why = Source::open(&folder.path().join("link"), Way::Around).unwrap_err();
+        let why = TargetReader::open(&folder.path().join("link"), ReadMode::Around).unwrap_err();
         assert_eq!(why.raw_os_error(), Some(libc::ELOOP));
     }
 }

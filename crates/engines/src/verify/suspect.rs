@@ -5,8 +5,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use super::shared::{Shared, lock};
-use super::source::{Aligned, Source, Way, stamp_of};
+use super::shared::{VerificationContext, lock};
+use super::source::{AlignedMemory, ReadMode, TargetReader, stamp_of};
 use experiment::measurement::integrity::{EXCERPT_BYTES, Fault, Lasting, Reread};
 
 /// The sums differ, and no more is known.
@@ -26,9 +26,9 @@ const PLACES_MAX: usize = 4;
 const OTHER_BYTES: usize = 64 << 10;
 
 /// A block whose sum is not what it was.
-pub struct Suspect<'a> {
+pub struct MismatchedBlock<'a> {
     /// Where faults are kept.
-    pub shared: &'a Shared,
+    pub shared: &'a VerificationContext,
     /// Which file.
     pub file: usize,
     /// Where in it, bytes.
@@ -39,7 +39,7 @@ pub struct Suspect<'a> {
     pub is_right: &'a dyn Fn(&[u8]) -> bool,
 }
 
-impl Suspect<'_> {
+impl MismatchedBlock<'_> {
     /// Reads it again, and notes what is known of it then.
     pub fn judge(&self) {
         let held = &self.shared.files[self.file];
@@ -97,11 +97,11 @@ impl Suspect<'_> {
         }
     }
 
-    fn again(&self, way: Way, piece: usize) -> std::io::Result<Vec<u8>> {
+    fn again(&self, way: ReadMode, piece: usize) -> std::io::Result<Vec<u8>> {
         let held = &self.shared.files[self.file];
-        let mut source = Source::open(&held.path, way)?;
+        let mut source = TargetReader::open(&held.path, way)?;
         let length = self.found.len();
-        let mut buffer = Aligned::new(piece.min(length).next_multiple_of(4096));
+        let mut buffer = AlignedMemory::new(piece.min(length).next_multiple_of(4096));
         let mut bytes = Vec::with_capacity(length);
         while bytes.len() < length {
             let part = piece.min(length - bytes.len());
@@ -119,12 +119,12 @@ impl Suspect<'_> {
 /// The three ways in which something is read again that was read by requests of `bytes`: how they
 /// are called, around the page cache or through it, and by requests of how many bytes. Where the
 /// file system has no direct I/O, the same request finds what memory holds.
-pub fn ways(path: &Path, bytes: usize) -> [(&'static str, Way, usize); 3] {
-    let direct = Source::open(path, Way::Around).is_ok_and(|source| source.is_direct());
+pub fn ways(path: &Path, bytes: usize) -> [(&'static str, ReadMode, usize); 3] {
+    let direct = TargetReader::open(path, ReadMode::Around).is_ok_and(|source| source.is_direct());
     [
-        ("same", if direct { Way::Around } else { Way::Through }, bytes),
-        ("direct", Way::Around, bytes),
-        ("other-size", Way::Around, OTHER_BYTES),
+        ("same", if direct { ReadMode::Around } else { ReadMode::Through }, bytes),
+        ("direct", ReadMode::Around, bytes),
+        ("other-size", ReadMode::Around, OTHER_BYTES),
     ]
 }
 
@@ -141,9 +141,9 @@ pub fn lasting(rereads: &[Reread]) -> Lasting {
 
 /// A file that gives fewer bytes than its size says, and has not shrunk.
 pub fn short(
-    shared: &Shared,
+    shared: &VerificationContext,
     file: usize,
-    source: &Source,
+    source: &TargetReader,
     (offset, got, length): (u64, usize, usize),
 ) {
     lock(&shared.files[file].state).partial = true;

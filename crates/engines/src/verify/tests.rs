@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
 use super::find::find;
-use super::shared::{Said, Shared, lock};
-use super::suspect::Suspect;
+use super::shared::{VerificationContext, VerifyStreamMessage, lock};
+use super::suspect::MismatchedBlock;
 use super::*;
 use experiment::measurement::integrity::Lasting;
 use experiment::measurement::verified::ProblemKind;
@@ -15,7 +15,7 @@ use experiment::measurement::verified::ProblemKind;
 const BLOCK: usize = BLOCK_BYTES as usize;
 
 /// A file of three blocks and a part on a disk, and the streams' common ground.
-fn shared() -> (tempfile::TempDir, Shared, Vec<u8>, Receiver<Said>) {
+fn shared() -> (tempfile::TempDir, VerificationContext, Vec<u8>, Receiver<VerifyStreamMessage>) {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let bytes: Vec<u8> = (0..3 * BLOCK as u32 + 777)
         .map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8 | 1)
@@ -23,12 +23,12 @@ fn shared() -> (tempfile::TempDir, Shared, Vec<u8>, Receiver<Said>) {
     std::fs::write(folder.path().join("file"), &bytes).unwrap();
     let found = find(&[folder.path().to_owned()], false, &Stop::new());
     let (said, heard) = channel();
-    let mut shared = Shared::new(found.files, Arc::new(Stop::new()), said, Vec::new());
+    let mut shared = VerificationContext::new(found.files, Arc::new(Stop::new()), said, Vec::new());
     shared.checksum = Some(Checksum::Xxh3_128);
     (folder, shared, bytes, heard)
 }
 
-fn pass(shared: &Shared) {
+fn pass(shared: &VerificationContext) {
     shared.begin_pass();
     first::stream(shared, Checksum::Xxh3_128);
     first::end_pass(shared);
@@ -67,13 +67,14 @@ fn a_bit_that_was_wrong_on_its_way_is_transient_and_named() {
     found[70_000] ^= 0x10;
     let is_right = |part: &[u8]| first::sum_of(Checksum::Xxh3_128, part) == first;
     let offset = BLOCK_BYTES;
-    Suspect { shared: &shared, file: 0, offset, found: &found, is_right: &is_right }.judge();
+    MismatchedBlock { shared: &shared, file: 0, offset, found: &found, is_right: &is_right }
+        .judge();
     let integrity = shared.tally().integrity.clone();
     let fault = &integrity.faults[0];
     assert_eq!((fault.kind.as_str(), fault.lasting), ("bit-flip", Lasting::Transient));
     assert!(fault.what.contains("byte 70000: bit 4"), "{}", fault.what);
     assert_eq!(fault.excerpt_at, 136 * 512);
-    let Ok(Said::Line(line)) = heard.try_recv() else { panic!("nothing was said") };
+    let Ok(VerifyStreamMessage::Line(line)) = heard.try_recv() else { panic!("nothing was said") };
     assert!(line.starts_with("bit-flip: ") && line.ends_with("(transient)"), "{line}");
 }
 
@@ -95,7 +96,7 @@ fn a_file_that_was_written_to_is_got_to_know_anew() {
 
 #[test]
 fn nothing_is_read_of_nothing_and_the_refusal_says_why() {
-    let request = Request {
+    let request = VerificationRequest {
         paths: vec![PathBuf::from("/nowhere/at/all")],
         cross_file_systems: false,
         against: Against::FirstReading(Checksum::Md5),

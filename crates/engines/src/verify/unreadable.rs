@@ -3,8 +3,8 @@
 
 use std::io::Error;
 
-use super::shared::{Shared, UNREADABLE};
-use super::source::Source;
+use super::shared::{UNREADABLE, VerificationContext};
+use super::source::TargetReader;
 use experiment::measurement::integrity::{Fault, Lasting, Reread};
 
 /// Pieces that fail one after another before the rest of the block is given up: a disk that is
@@ -28,7 +28,7 @@ pub fn is_of_the_device(why: &Error) -> bool {
 
 /// A row of bytes that cannot be read.
 #[derive(Debug)]
-struct Run {
+struct UnreadableRange {
     offset: u64,
     bytes: u64,
     why: String,
@@ -37,15 +37,15 @@ struct Run {
 /// Reads `length` bytes at `offset` of a file again, piece by piece, after `why`. Gives how many
 /// bytes the buffer holds when all of them came at last, else nothing; both are noted.
 pub fn in_pieces(
-    shared: &Shared,
+    shared: &VerificationContext,
     file: usize,
-    source: &mut Source,
+    source: &mut TargetReader,
     buffer: &mut [u8],
     (offset, length): (u64, usize),
     why: &Error,
 ) -> Option<usize> {
     let piece = source.piece_bytes() as usize;
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<UnreadableRange> = Vec::new();
     let (mut at, mut failures) = (0, 0);
     while at < length && !shared.over() {
         let part = piece.min(length - at);
@@ -98,10 +98,10 @@ pub fn in_pieces(
     None
 }
 
-fn extend(runs: &mut Vec<Run>, offset: u64, bytes: u64, why: String) {
+fn extend(runs: &mut Vec<UnreadableRange>, offset: u64, bytes: u64, why: String) {
     match runs.last_mut() {
         Some(last) if last.offset + last.bytes == offset => last.bytes += bytes,
-        _ => runs.push(Run { offset, bytes, why }),
+        _ => runs.push(UnreadableRange { offset, bytes, why }),
     }
 }
 

@@ -9,8 +9,8 @@ use sha2::Digest as _;
 
 use super::BLOCK_BYTES;
 use super::find::kind_of;
-use super::shared::{Shared, lock};
-use super::source::{Aligned, Source, Way};
+use super::shared::{VerificationContext, lock};
+use super::source::{AlignedMemory, ReadMode, TargetReader};
 use super::suspect::{self, MISMATCH, lasting, ways};
 use super::unreadable::{in_pieces, is_of_the_device};
 use base::checklist::{Entry, Sum};
@@ -24,17 +24,17 @@ const BUFFERS: usize = 4;
 const ATTEMPTS: usize = 3;
 
 /// One stream of a pass: takes files until none is left.
-pub fn stream(shared: &Shared) {
-    let mut pool: Vec<Aligned> = Vec::new();
+pub fn stream(shared: &VerificationContext) {
+    let mut pool: Vec<AlignedMemory> = Vec::new();
     while !shared.over() {
         let Some(file) = shared.next_file() else { break };
-        One { shared, file, again: false }.verify(&mut pool);
+        ListedFile { shared, file, again: false }.verify(&mut pool);
     }
 }
 
 /// One file of the list.
-struct One<'a> {
-    shared: &'a Shared,
+struct ListedFile<'a> {
+    shared: &'a VerificationContext,
     file: usize,
     /// It is read again: that is no part of the pass.
     again: bool,
@@ -42,13 +42,13 @@ struct One<'a> {
 
 /// What a file's bytes gave, as far as the list asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Sums {
+struct FileSums {
     md5: Option<Vec<u8>>,
     sha256: Option<Vec<u8>>,
     blake3: Option<Vec<u8>>,
 }
 
-impl Sums {
+impl FileSums {
     /// What an entry says the sum is, and what it is; `None` when it is the same.
     fn contradiction(&self, entry: &Entry) -> Option<String> {
         let of = |sum: &Option<Vec<u8>>| sum.as_deref() == Some(entry.digest.as_slice());
@@ -69,11 +69,11 @@ impl Sums {
     }
 }
 
-impl One<'_> {
-    fn verify(&self, pool: &mut Vec<Aligned>) {
+impl ListedFile<'_> {
+    fn verify(&self, pool: &mut Vec<AlignedMemory>) {
         let held = &self.shared.files[self.file];
         for _ in 0..ATTEMPTS {
-            let mut source = match Source::open(&held.path, Way::Around) {
+            let mut source = match TargetReader::open(&held.path, ReadMode::Around) {
                 Ok(source) => source,
                 Err(why) => return self.lost(&why),
             };
@@ -109,19 +109,20 @@ impl One<'_> {
         self.shared.problem(&held.shown, kind_of(why), why.to_string());
     }
 
-    fn compare(&self, sums: &Sums, pool: &mut Vec<Aligned>) {
+    fn compare(&self, sums: &FileSums, pool: &mut Vec<AlignedMemory>) {
         let held = &self.shared.files[self.file];
-        let wrong = |sums: &Sums| held.entries.iter().find_map(|entry| sums.contradiction(entry));
+        let wrong =
+            |sums: &FileSums| held.entries.iter().find_map(|entry| sums.contradiction(entry));
         let Some(mut what) = wrong(sums) else { return };
         let mut rereads = Vec::new();
         for (how, way, bytes) in ways(&held.path, BLOCK) {
             if self.shared.over() {
                 break;
             }
-            let gave = match Source::open(&held.path, way) {
+            let gave = match TargetReader::open(&held.path, way) {
                 Err(why) => why.to_string(),
                 Ok(mut source) => {
-                    let anew = One { shared: self.shared, file: self.file, again: true };
+                    let anew = ListedFile { shared: self.shared, file: self.file, again: true };
                     let again = anew.sums(&mut source, bytes, pool);
                     self.shared.delivered(&source, source.read_bytes.div_ceil(bytes as u64), 0);
                     match again {
@@ -146,10 +147,15 @@ impl One<'_> {
 
     /// Reads the file by requests of so many bytes and hashes it; `None` when not all of it could
     /// be read, which is noted.
-    fn sums(&self, source: &mut Source, bytes: usize, pool: &mut Vec<Aligned>) -> Option<Sums> {
+    fn sums(
+        &self,
+        source: &mut TargetReader,
+        bytes: usize,
+        pool: &mut Vec<AlignedMemory>,
+    ) -> Option<FileSums> {
         let entries = &self.shared.files[self.file].entries;
         let mut hashers = Hashers::new(entries);
-        pool.resize_with(BUFFERS, || Aligned::new(BLOCK));
+        pool.resize_with(BUFFERS, || AlignedMemory::new(BLOCK));
         let size = source.stamp.size;
         let whole = if size <= bytes as u64 {
             let buffer = pool.first_mut()?;
@@ -177,10 +183,10 @@ impl One<'_> {
     /// The thread that reads: gives whether all of the file came.
     fn fill(
         &self,
-        source: &mut Source,
+        source: &mut TargetReader,
         bytes: usize,
-        empty: Receiver<Aligned>,
-        full: SyncSender<(Aligned, usize)>,
+        empty: Receiver<AlignedMemory>,
+        full: SyncSender<(AlignedMemory, usize)>,
     ) -> bool {
         let size = source.stamp.size;
         let mut whole = true;
@@ -204,8 +210,8 @@ impl One<'_> {
     /// One request; `None` when not all of it came, which is noted.
     fn block(
         &self,
-        source: &mut Source,
-        buffer: &mut Aligned,
+        source: &mut TargetReader,
+        buffer: &mut AlignedMemory,
         offset: u64,
         length: usize,
     ) -> Option<usize> {
@@ -259,8 +265,8 @@ impl Hashers {
         }
     }
 
-    fn sums(self) -> Sums {
-        Sums {
+    fn sums(self) -> FileSums {
+        FileSums {
             md5: self.md5.map(|md5| md5.finalize().to_vec()),
             sha256: self.sha256.map(|sha256| sha256.finalize().to_vec()),
             blake3: self.blake3.map(|blake3| blake3.finalize().as_bytes().to_vec()),
