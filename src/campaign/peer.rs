@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use base::value;
-use engines::fleet::Address;
-use engines::fleet::setting::{Asking, InForce, Unset, listed};
+use engines::fleet::PeerAddress;
+use engines::fleet::setting::{InForce, SettingsCaller, Unset, listed};
 use experiment::knob::{self, Settings};
 use experiment::measurement::{Note, Outcome};
 use host::sys::Error;
@@ -20,7 +20,7 @@ pub mod serving;
 pub struct Peers {
     /// The number of the campaign.
     campaign: u64,
-    asking: BTreeMap<String, Asking>,
+    asking: BTreeMap<String, SettingsCaller>,
 }
 
 impl Peers {
@@ -42,8 +42,8 @@ impl Peers {
             Some(asking) => asking,
             None if nothing => return Ok(Vec::new()),
             None => {
-                let address = Address::parse(there).map_err(Outcome::Skipped)?;
-                let begun = Asking::begin(&address, self.campaign).map_err(|error| {
+                let address = PeerAddress::parse(there).map_err(Outcome::Skipped)?;
+                let begun = SettingsCaller::begin(&address, self.campaign).map_err(|error| {
                     let hint = error.hint.as_ref().map(|hint| format!(" ({hint})"));
                     Outcome::Failed(format!("{error}{}", hint.unwrap_or_default()))
                 })?;
@@ -144,7 +144,7 @@ pub fn lines<'a>(cells: impl Iterator<Item = &'a Settings>) -> Vec<String> {
 /// # Errors
 /// When it does not, with what to type there.
 pub fn check<'a>(cells: impl Iterator<Item = &'a Settings>) -> Result<(), Error> {
-    let mut asking: BTreeMap<&str, Asking> = BTreeMap::new();
+    let mut asking: BTreeMap<&str, SettingsCaller> = BTreeMap::new();
     let mut known: Vec<(&str, Settings)> = Vec::new();
     for settings in cells {
         let Some(there) = settings.get(knob::PEER) else { continue };
@@ -156,8 +156,8 @@ pub fn check<'a>(cells: impl Iterator<Item = &'a Settings>) -> Result<(), Error>
             std::collections::btree_map::Entry::Occupied(with) => with.into_mut(),
             std::collections::btree_map::Entry::Vacant(free) => {
                 let address =
-                    Address::parse(there).map_err(|why| Error::new("cannot send", why))?;
-                free.insert(Asking::begin(&address, 0)?)
+                    PeerAddress::parse(there).map_err(|why| Error::new("cannot send", why))?;
+                free.insert(SettingsCaller::begin(&address, 0)?)
             }
         };
         with.check(&one.1).map_err(|unset| match unset {

@@ -1,6 +1,6 @@
 //! What a plan needs that this machine may not have, looked at before anything runs.
 
-use engines::fleet::{Address, Call, Purpose, Token};
+use engines::fleet::{Call, PeerAddress, Purpose, Token};
 use experiment::knob::{self, Settings};
 use experiment::measurement::Note;
 use experiment::plan::design::Plan;
@@ -83,7 +83,7 @@ pub fn reach<'a>(cells: impl Iterator<Item = &'a Settings>) -> Result<(), Error>
             continue;
         };
         known.push(there);
-        let address = Address::parse(there).map_err(|why| Error::new("cannot send", why))?;
+        let address = PeerAddress::parse(there).map_err(|why| Error::new("cannot send", why))?;
         Call::place(&address, Token::from_environment()?.as_ref(), Purpose::default())?;
     }
     Ok(())

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::{Common, run};
-use engines::fleet::Address;
+use engines::fleet::PeerAddress;
 use host::sys::Error;
 
 /// The arguments of `brickyard send`.
@@ -19,7 +19,7 @@ pub struct SendArguments {
 
 /// Runs the plan with that machine as the other end.
 pub fn run(arguments: &SendArguments, common: &Common) -> anyhow::Result<ExitCode> {
-    let address = Address::parse(&arguments.host)
+    let address = PeerAddress::parse(&arguments.host)
         .map_err(|why| Error::new("cannot send", why).hint("brickyard send HOST network"))?;
     run::run(&arguments.run.with(format!("peer={address}")), common)
 }

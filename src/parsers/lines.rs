@@ -17,9 +17,9 @@ use engines::engine::load::protocol::{
 use engines::engine::net::pact::{
     HalfResult, PeerMessage, PeerNotice, PeerOrder, PeerWord, align, join,
 };
-use engines::fleet::greeting::{Answer, First, Proof};
-use engines::fleet::setting::{Ask, Reply};
-use engines::fleet::{Alignment, Offset, Tick};
+use engines::fleet::greeting::{Greeting, ListenerAnswer, Proof};
+use engines::fleet::setting::{SettingsAsk, SettingsReply};
+use engines::fleet::{Alignment, ClockOffset, Tick};
 use experiment::knob::{Settings, peer as of_peer};
 use experiment::measurement::{
     Amount, Measurement, Operation, Outcome, Record, Stream, Window, figures, latency_histogram,
@@ -214,16 +214,17 @@ pub fn of_peers() -> Vec<Vec<u8>> {
 /// One line of a peer, to whoever may hear it.
 pub fn peer(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    match serde_json::from_str::<First>(&text) {
-        Ok(First::Talk(talk)) => drop(talk.mismatch()),
+    match serde_json::from_str::<Greeting>(&text) {
+        Ok(Greeting::Talk(talk)) => drop(talk.mismatch()),
         _ => drop(serde_json::from_str::<Proof>(&text)),
     }
-    if let Ok(Answer::Nonce(talk)) = serde_json::from_str::<Answer>(&text) {
+    if let Ok(ListenerAnswer::Nonce(talk)) = serde_json::from_str::<ListenerAnswer>(&text) {
         let _ = talk.mismatch();
     }
     let _ = serde_json::from_str::<PeerNotice>(&text);
-    let _ = serde_json::from_str::<Reply>(&text);
-    if let Ok(Ask::Check(asked) | Ask::Set(asked)) = serde_json::from_str::<Ask>(&text)
+    let _ = serde_json::from_str::<SettingsReply>(&text);
+    if let Ok(SettingsAsk::Check(asked) | SettingsAsk::Set(asked)) =
+        serde_json::from_str::<SettingsAsk>(&text)
         && let Ok(settings) = of_peer::read(&asked)
     {
         let _ = of_peer::said(&settings);
@@ -232,7 +233,7 @@ pub fn peer(bytes: &[u8]) {
         let _ = Settings::from_json(&engine, &order.settings);
     }
     let told = serde_json::from_str::<Tick>(&text).map_or(0, |tick| tick.monotonic_ns);
-    let offset = |asked| Offset::of(&[(asked, told, asked + 1000)]);
+    let offset = |asked| ClockOffset::from_round_trips(&[(asked, told, asked + 1000)]);
     let Some((before, after)) = offset(5_000).zip(offset(9_000_000)) else { return };
     let clocks = Alignment { before, after };
     let _ = (clocks.ours_ns(told), clocks.error_ns());

@@ -158,7 +158,7 @@ pub fn values(bytes: &[u8]) {
         let _ = knob.domain.levels(&text);
     }
     let _ = (value::parse_bytes(&text), value::parse_duration_ns(&text));
-    let _ = (engines::fleet::Address::parse(&text), engines::fleet::Token::new(&text));
+    let _ = (engines::fleet::PeerAddress::parse(&text), engines::fleet::Token::new(&text));
     let _ = Pinning::parse(&text);
     let _ = value::parse_price(&text);
     if let Some(raid) = facts::layout::filesystem::profiles(&text) {

@@ -18,11 +18,11 @@ pub mod setting;
 mod tests;
 mod token;
 
-pub use address::{Address, PORT};
+pub use address::{PORT, PeerAddress};
 pub use call::Call;
-pub use clock::{Alignment, Offset, Tick};
-pub use greeting::{Host, Purpose};
-pub use link::{Link, Voice};
+pub use clock::{Alignment, ClockOffset, Tick};
+pub use greeting::{PeerMachine, Purpose};
+pub use link::{LineReader, LineWriter};
 pub use listen::{Bounds, Listener, Session};
 pub use token::Token;
 

@@ -9,17 +9,17 @@ pub const PORT: u16 = 5210;
 
 /// A host by its name or address, and a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Address {
+pub struct PeerAddress {
     host: String,
     port: u16,
 }
 
-impl Address {
+impl PeerAddress {
     /// Reads `HOST`, `HOST:PORT`, `[IPV6]:PORT` or an IPv6 address.
     ///
     /// # Errors
     /// With what would do.
-    pub fn parse(text: &str) -> Result<Address, String> {
+    pub fn parse(text: &str) -> Result<PeerAddress, String> {
         let wrong =
             || Err(format!("`{text}` is no HOST or HOST:PORT, such as server2, 10.0.0.2:{PORT}"));
         let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
@@ -44,7 +44,7 @@ impl Address {
             Some(Ok(port)) if port > 0 => port,
             Some(_) => return wrong(),
         };
-        Ok(Address { host: host.to_owned(), port })
+        Ok(PeerAddress { host: host.to_owned(), port })
     }
 
     /// Its addresses, by the resolver of the machine.
@@ -56,7 +56,7 @@ impl Address {
     }
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for PeerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (host, port) = (&self.host, self.port);
         match (host.contains(':'), port) {
@@ -81,17 +81,17 @@ mod tests {
             ("[fe80::1%eth0]:7", "fe80::1%eth0", 7),
             ("[::1]", "::1", PORT),
         ] {
-            let address = Address::parse(text).unwrap();
+            let address = PeerAddress::parse(text).unwrap();
             assert_eq!((address.host.as_str(), address.port), (host, port), "{text}");
             assert_eq!(address.to_string(), text);
         }
-        assert_eq!(Address::parse("::1").unwrap().to_string(), "[::1]");
+        assert_eq!(PeerAddress::parse("::1").unwrap().to_string(), "[::1]");
     }
 
     #[test]
     fn what_is_no_host_is_refused_with_what_would_do() {
         for text in ["", ":1", "a:", "a:0", "a:65536", "a b", "[::1", "[::1]x", "a/b", "a:b"] {
-            let why = Address::parse(text).unwrap_err();
+            let why = PeerAddress::parse(text).unwrap_err();
             assert!(why.contains("HOST:PORT"), "{text}: {why}");
         }
     }

@@ -6,11 +6,13 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::clock::{Offset, Tick};
-use super::greeting::{Answer, First, Host, Proof, Purpose, Stream, Talk};
-use super::link::{ANSWER_BYTES_MAX, GREETING_BYTES_MAX, Link, Voice};
-use super::token::{By, Token, nonce};
-use super::{Address, PROTOCOL};
+use super::clock::{ClockOffset, Tick};
+use super::greeting::{
+    Greeting, Introduction, ListenerAnswer, PeerMachine, Proof, Purpose, StreamAnnouncement,
+};
+use super::link::{ANSWER_BYTES_MAX, GREETING_BYTES_MAX, LineReader, LineWriter};
+use super::token::{ProofSide, Token, nonce};
+use super::{PROTOCOL, PeerAddress};
 use host::sys::Error;
 use host::sys::clock::monotonic_ns;
 
@@ -28,11 +30,11 @@ const TALKS: u32 = 48;
 #[derive(Debug)]
 pub struct Call {
     /// What it says.
-    pub link: Hearing,
+    pub link: CallReader,
     /// What it is told.
-    pub voice: Voice,
+    pub voice: LineWriter,
     /// Who it is.
-    pub host: Host,
+    pub host: PeerMachine,
     /// Its address.
     pub there: SocketAddr,
     /// Ours, as it sees us.
@@ -41,16 +43,16 @@ pub struct Call {
 
 /// The reading side, which may be lent to a thread.
 #[derive(Debug)]
-pub struct Hearing(Option<Link>);
+pub struct CallReader(Option<LineReader>);
 
-impl Hearing {
+impl CallReader {
     /// Lends it.
-    pub fn take(&mut self) -> Option<Link> {
+    pub fn take(&mut self) -> Option<LineReader> {
         self.0.take()
     }
 
     /// Gives it back.
-    pub fn put(&mut self, link: Link) {
+    pub fn put(&mut self, link: LineReader) {
         self.0 = Some(link);
     }
 }
@@ -61,7 +63,7 @@ impl Call {
     /// # Errors
     /// When nobody listens there, the listener refuses, or does not know our token.
     pub fn place(
-        address: &Address,
+        address: &PeerAddress,
         token: Option<&Token>,
         purpose: Purpose,
     ) -> Result<Call, Error> {
@@ -78,7 +80,7 @@ impl Call {
 
     /// One attempt; beside its error, whether the other end was busy.
     fn once(
-        address: &Address,
+        address: &PeerAddress,
         token: Option<&Token>,
         purpose: Purpose,
     ) -> Result<Call, (Error, bool)> {
@@ -93,32 +95,35 @@ impl Call {
         })?;
         let failed = |why: std::io::Error| (Error::new(what(), why), false);
         let ends = (socket.peer_addr().map_err(failed)?, socket.local_addr().map_err(failed)?);
-        let (link, voice) = Link::new(socket, ANSWER_MAX, GREETING_BYTES_MAX).map_err(failed)?;
-        let link = Hearing(Some(link));
-        let mut call = Call { link, voice, host: Host::default(), there: ends.0, here: ends.1 };
+        let (link, voice) =
+            LineReader::new(socket, ANSWER_MAX, GREETING_BYTES_MAX).map_err(failed)?;
+        let link = CallReader(Some(link));
+        let mut call =
+            Call { link, voice, host: PeerMachine::default(), there: ends.0, here: ends.1 };
         call.greet(token, purpose).map_err(|why| (why.under(&what()), why.busy))?;
         call.link.0.iter_mut().for_each(|link| link.let_in(ANSWER_BYTES_MAX));
         Ok(call)
     }
 
-    fn greet(&mut self, token: Option<&Token>, purpose: Purpose) -> Result<(), Refusal> {
-        let ours = nonce().map_err(|error| Refusal::from(error.to_string()))?;
-        self.tell(&First::Talk(Talk::own(&ours)))?;
+    fn greet(&mut self, token: Option<&Token>, purpose: Purpose) -> Result<(), GreetingRefusal> {
+        let ours = nonce().map_err(|error| GreetingRefusal::from(error.to_string()))?;
+        self.tell(&Greeting::Talk(Introduction::own(&ours)))?;
         let theirs = match self.answer()? {
-            Answer::Nonce(talk) => match talk.mismatch() {
+            ListenerAnswer::Nonce(talk) => match talk.mismatch() {
                 None => talk.nonce,
                 Some(why) => return Err(why.into()),
             },
-            Answer::Refused(why) => return Err(why.into()),
-            Answer::Welcome { .. } | Answer::Busy(_) => {
-                return Err(Refusal::from(NOT_US.to_owned()));
+            ListenerAnswer::Refused(why) => return Err(why.into()),
+            ListenerAnswer::Welcome { .. } | ListenerAnswer::Busy(_) => {
+                return Err(GreetingRefusal::from(NOT_US.to_owned()));
             }
         };
-        let proof = token.map(|token| token.proof(By::Caller, &ours, &theirs));
+        let proof = token.map(|token| token.proof(ProofSide::Caller, &ours, &theirs));
         self.tell(&Proof { proof: proof.unwrap_or_default(), purpose })?;
         match self.answer()? {
-            Answer::Welcome { proof, host } => {
-                let known = |token: &Token| token.is_proven(&proof, By::Listener, &ours, &theirs);
+            ListenerAnswer::Welcome { proof, host } => {
+                let known =
+                    |token: &Token| token.is_proven(&proof, ProofSide::Listener, &ours, &theirs);
                 // One that listens on loopback and has none asks for none.
                 if token.is_some_and(|token| !proof.is_empty() && !known(token)) {
                     let why = "it does not know the token, and may be somebody else";
@@ -127,21 +132,23 @@ impl Call {
                 self.host = host;
                 Ok(())
             }
-            Answer::Refused(why) => Err(why.into()),
-            Answer::Busy(why) => Err(Refusal { why, busy: true }),
-            Answer::Nonce(_) => Err(Refusal::from(NOT_US.to_owned())),
+            ListenerAnswer::Refused(why) => Err(why.into()),
+            ListenerAnswer::Busy(why) => Err(GreetingRefusal { why, busy: true }),
+            ListenerAnswer::Nonce(_) => Err(GreetingRefusal::from(NOT_US.to_owned())),
         }
     }
 
-    fn tell(&self, message: &impl Serialize) -> Result<(), Refusal> {
+    fn tell(&self, message: &impl Serialize) -> Result<(), GreetingRefusal> {
         self.voice.expect_within(ANSWER_MAX);
-        self.voice.say(message).map_err(Refusal::of)
+        self.voice.say(message).map_err(GreetingRefusal::of)
     }
 
-    fn answer(&mut self) -> Result<Answer, Refusal> {
-        let line = self.link.0.as_mut().map(Link::line).transpose().map_err(Refusal::of)?;
-        let line = line.flatten().ok_or_else(|| Refusal::from("it has hung up".to_owned()))?;
-        understood(&line).map_err(Refusal::from)
+    fn answer(&mut self) -> Result<ListenerAnswer, GreetingRefusal> {
+        let line =
+            self.link.0.as_mut().map(LineReader::line).transpose().map_err(GreetingRefusal::of)?;
+        let line =
+            line.flatten().ok_or_else(|| GreetingRefusal::from("it has hung up".to_owned()))?;
+        understood(&line).map_err(GreetingRefusal::from)
     }
 
     /// The next message; in words why there is none.
@@ -168,7 +175,7 @@ impl Call {
     ///
     /// # Errors
     /// As [`Call::hear`].
-    pub fn clock(&mut self) -> Result<Offset, String> {
+    pub fn clock(&mut self) -> Result<ClockOffset, String> {
         let mut talks = Vec::new();
         for clock in 0..TALKS {
             self.voice.expect_within(ANSWER_MAX);
@@ -177,7 +184,8 @@ impl Call {
             let answer: Tick = self.hear()?;
             talks.push((asked_ns, answer.monotonic_ns, monotonic_ns()));
         }
-        Offset::of(&talks).ok_or_else(|| "its clock was not asked for".to_owned())
+        ClockOffset::from_round_trips(&talks)
+            .ok_or_else(|| "its clock was not asked for".to_owned())
     }
 
     /// Opens stream `stream` of the trial that was given this ticket.
@@ -186,7 +194,7 @@ impl Call {
     /// With the kernel's words.
     pub fn stream(&self, ticket: &str, stream: usize) -> std::io::Result<TcpStream> {
         let socket = TcpStream::connect_timeout(&self.there, CONNECTING_MAX)?;
-        let first = First::Bytes(Stream { ticket: ticket.to_owned(), stream });
+        let first = Greeting::Bytes(StreamAnnouncement { ticket: ticket.to_owned(), stream });
         let mut line = serde_json::to_string(&first).map_err(std::io::Error::other)?;
         line.push('\n');
         std::io::Write::write_all(&mut &socket, line.as_bytes())?;
@@ -207,20 +215,20 @@ fn understood<T: DeserializeOwned>(line: &str) -> Result<T, String> {
 const NOT_US: &str = "what answers there is no `brickyard receive`";
 
 /// Why a greeting came to nothing.
-struct Refusal {
+struct GreetingRefusal {
     why: String,
     busy: bool,
 }
 
-impl From<String> for Refusal {
-    fn from(why: String) -> Refusal {
-        Refusal { why, busy: false }
+impl From<String> for GreetingRefusal {
+    fn from(why: String) -> GreetingRefusal {
+        GreetingRefusal { why, busy: false }
     }
 }
 
-impl Refusal {
-    fn of(why: std::io::Error) -> Refusal {
-        Refusal { busy: is_renewed(&why), why: why.to_string() }
+impl GreetingRefusal {
+    fn of(why: std::io::Error) -> GreetingRefusal {
+        GreetingRefusal { busy: is_renewed(&why), why: why.to_string() }
     }
 
     fn under(&self, what: &str) -> Error {
@@ -230,7 +238,7 @@ impl Refusal {
     }
 }
 
-fn connect(address: &Address) -> std::io::Result<TcpStream> {
+fn connect(address: &PeerAddress) -> std::io::Result<TcpStream> {
     let mut last = None;
     for one in address.resolve()? {
         match TcpStream::connect_timeout(&one, CONNECTING_MAX) {

@@ -19,7 +19,7 @@ pub struct Tick {
 
 /// By how much their clock is ahead of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Offset {
+pub struct ClockOffset {
     /// Theirs less ours, ns.
     pub ns: i64,
     /// It is off by at most this, ns.
@@ -28,9 +28,9 @@ pub struct Offset {
     pub at_ns: u64,
 }
 
-impl Offset {
+impl ClockOffset {
     /// Of talks: when it was asked, what was answered, when the answer came. `None` of none.
-    pub fn of(talks: &[(u64, u64, u64)]) -> Option<Offset> {
+    pub fn from_round_trips(talks: &[(u64, u64, u64)]) -> Option<ClockOffset> {
         let way = |(asked, _, came): &(u64, u64, u64)| came.saturating_sub(*asked);
         let talk = talks.iter().min_by_key(|talk| way(talk))?;
         let (asked, answered, _) = *talk;
@@ -38,7 +38,7 @@ impl Offset {
         let at_ns = asked + half;
         // A peer may say any time at all.
         let ns = (answered as i64).saturating_sub(at_ns as i64);
-        Some(Offset { ns, error_ns: half.max(1), at_ns })
+        Some(ClockOffset { ns, error_ns: half.max(1), at_ns })
     }
 }
 
@@ -46,9 +46,9 @@ impl Offset {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alignment {
     /// Before it,
-    pub before: Offset,
+    pub before: ClockOffset,
     /// and after it.
-    pub after: Offset,
+    pub after: ClockOffset,
 }
 
 impl Alignment {
@@ -80,9 +80,9 @@ mod tests {
     #[test]
     fn the_shortest_way_decides_and_its_half_is_the_error() {
         let talks = [(1000, 51_900, 2000), (3000, 53_050, 3100), (5000, 59_000, 9000)];
-        let offset = Offset::of(&talks).unwrap();
+        let offset = ClockOffset::from_round_trips(&talks).unwrap();
         assert_eq!((offset.ns, offset.error_ns, offset.at_ns), (50_000, 50, 3050));
-        assert_eq!(Offset::of(&[]), None);
+        assert_eq!(ClockOffset::from_round_trips(&[]), None);
     }
 
     /// Times of a peer that were near the ends of what 64 bits hold ended the program, in builds
@@ -90,7 +90,8 @@ mod tests {
     #[test]
     fn times_that_no_clock_shows_overflow_nothing() {
         for told in [0, 1 << 63, u64::MAX, (1 << 63) - 1] {
-            let offset = |asked| Offset::of(&[(asked, told, asked + 9)]).unwrap();
+            let offset =
+                |asked| ClockOffset::from_round_trips(&[(asked, told, asked + 9)]).unwrap();
             let clocks = Alignment { before: offset(5), after: offset(1 << 62) };
             let _ = (clocks.ours_ns(told), clocks.ours_ns(0), clocks.error_ns());
             assert!(offset(5).error_ns > 0);
@@ -105,7 +106,8 @@ mod tests {
             for truth in [-5_000_000_000_i64, -3, 0, 7, 80_000_000_000] {
                 let asked = 10_000_000_000_u64;
                 let answered = (asked as i64 + there + truth) as u64;
-                let offset = Offset::of(&[(asked, answered, asked + 1000)]).unwrap();
+                let offset =
+                    ClockOffset::from_round_trips(&[(asked, answered, asked + 1000)]).unwrap();
                 assert!(offset.ns.abs_diff(truth) <= offset.error_ns, "{there} {truth}");
             }
         }
@@ -113,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_drifts_is_followed_between_both_comparisons() {
-        let offset = |ns, at_ns| Offset { ns, error_ns: 10, at_ns };
+        let offset = |ns, at_ns| ClockOffset { ns, error_ns: 10, at_ns };
         let all = Alignment { before: offset(1000, 0), after: offset(3000, 1_000_000) };
         assert_eq!(all.ours_ns(1000), 0);
         // Half way it is ahead by 2000, and a little more.

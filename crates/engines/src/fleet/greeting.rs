@@ -1,8 +1,8 @@
 //! The first lines between both ends.
 //!
-//! caller: [`First::Talk`] with its nonce · listener: [`Answer::Nonce`] · caller: [`Proof`] ·
-//! listener: [`Answer::Welcome`] with its own. At any point the listener may say
-//! [`Answer::Refused`], one sentence for a person to read, and hang up.
+//! caller: [`Greeting::Talk`] with its nonce · listener: [`ListenerAnswer::Nonce`] · caller:
+//! [`Proof`] · listener: [`ListenerAnswer::Welcome`] with its own. At any point the listener may
+//! say [`ListenerAnswer::Refused`], one sentence for a person to read, and hang up.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,16 +11,16 @@ use super::PROTOCOL;
 /// What is said first over a connection.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum First {
+pub enum Greeting {
     /// Of somebody who calls.
-    Talk(Talk),
+    Talk(Introduction),
     /// Of a stream of bytes, which follow the line.
-    Bytes(Stream),
+    Bytes(StreamAnnouncement),
 }
 
 /// Who calls.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Talk {
+pub struct Introduction {
     /// The version of Brickyard, for people.
     pub brickyard: String,
     /// What it speaks.
@@ -31,7 +31,7 @@ pub struct Talk {
 
 /// A stream of bytes that was announced.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Stream {
+pub struct StreamAnnouncement {
     /// What the listener gave out for this trial.
     pub ticket: String,
     /// Which one, from 0.
@@ -41,15 +41,15 @@ pub struct Stream {
 /// What the listener says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Answer {
+pub enum ListenerAnswer {
     /// Drawn for this talk; who it is.
-    Nonce(Talk),
+    Nonce(Introduction),
     /// The caller is let in.
     Welcome {
         /// That it knows the token, too; empty where it has none.
         proof: String,
         /// Who it is.
-        host: Host,
+        host: PeerMachine,
     },
     /// Not now: why.
     Busy(String),
@@ -78,7 +78,7 @@ pub struct Purpose {
 /// The machine at an end, for the record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Host {
+pub struct PeerMachine {
     /// Its name (uname).
     pub name: String,
     /// Its kernel.
@@ -89,11 +89,11 @@ pub struct Host {
     pub version: String,
 }
 
-impl Host {
+impl PeerMachine {
     /// This one.
-    pub fn own() -> Host {
+    pub fn own() -> PeerMachine {
         let uname = rustix::system::uname();
-        Host {
+        PeerMachine {
             name: uname.nodename().to_string_lossy().into_owned(),
             kernel: uname.release().to_string_lossy().into_owned(),
             cpus: std::thread::available_parallelism().map_or(1, usize::from),
@@ -102,10 +102,10 @@ impl Host {
     }
 }
 
-impl Talk {
+impl Introduction {
     /// What this program says of itself.
-    pub fn own(nonce: &str) -> Talk {
-        Talk {
+    pub fn own(nonce: &str) -> Introduction {
+        Introduction {
             brickyard: env!("CARGO_PKG_VERSION").to_owned(),
             protocol: PROTOCOL,
             nonce: nonce.to_owned(),

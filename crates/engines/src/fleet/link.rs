@@ -25,7 +25,7 @@ const TAKING_MAX: Duration = Duration::from_secs(30);
 
 /// The reading side of a connection.
 #[derive(Debug)]
-pub struct Link {
+pub struct LineReader {
     socket: TcpStream,
     buffer: Vec<u8>,
     bytes_max: usize,
@@ -34,13 +34,13 @@ pub struct Link {
 
 /// The writing side, which several threads may share: each line is whole.
 #[derive(Clone, Debug)]
-pub struct Voice {
+pub struct LineWriter {
     socket: Arc<Mutex<TcpStream>>,
     /// When the reading side of this connection gives up, CLOCK_MONOTONIC, ns.
     until_ns: Arc<AtomicU64>,
 }
 
-impl Link {
+impl LineReader {
     /// Both sides of a connection, of which nothing is expected after `within`.
     ///
     /// # Errors
@@ -49,15 +49,15 @@ impl Link {
         socket: TcpStream,
         within: Duration,
         bytes_max: usize,
-    ) -> io::Result<(Link, Voice)> {
+    ) -> io::Result<(LineReader, LineWriter)> {
         socket.set_nonblocking(false)?;
         socket.set_nodelay(true)?;
         socket.set_write_timeout(Some(TAKING_MAX))?;
         let until_ns = Arc::new(AtomicU64::new(0));
         let writer = Arc::new(Mutex::new(socket.try_clone()?));
-        let voice = Voice { socket: writer, until_ns: until_ns.clone() };
+        let voice = LineWriter { socket: writer, until_ns: until_ns.clone() };
         voice.expect_within(within);
-        Ok((Link { socket, buffer: Vec::new(), bytes_max, until_ns }, voice))
+        Ok((LineReader { socket, buffer: Vec::new(), bytes_max, until_ns }, voice))
     }
 
     /// The next line, without its end; `None` at the end of them.
@@ -123,7 +123,7 @@ impl Link {
     }
 }
 
-impl Voice {
+impl LineWriter {
     /// Says one message.
     ///
     /// # Errors
@@ -169,7 +169,7 @@ impl Voice {
 }
 
 /// For those who write lines themselves, each by one call.
-impl Write for Voice {
+impl Write for LineWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_whole(bytes).map(|()| bytes.len())
     }

@@ -9,9 +9,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::address::PORT;
-use super::greeting::{Answer, First, Host, Proof, Purpose, Stream, Talk};
-use super::link::{Link, TOLD_BYTES_MAX, Voice};
-use super::token::{By, Token, nonce};
+use super::greeting::{
+    Greeting, Introduction, ListenerAnswer, PeerMachine, Proof, Purpose, StreamAnnouncement,
+};
+use super::link::{LineReader, LineWriter, TOLD_BYTES_MAX};
+use super::token::{ProofSide, Token, nonce};
 use host::sys::Error;
 use host::sys::crowd::{Crowd, CrowdSlot, Doing};
 use host::sys::signal::Stop;
@@ -47,13 +49,13 @@ pub struct Bounds {
 pub struct Listener {
     socket: TcpListener,
     at: SocketAddr,
-    rules: Rules,
-    door: Arc<Door>,
+    rules: AdmissionRules,
+    door: Arc<ListenerState>,
 }
 
 /// Who is let in, and for what.
 #[derive(Clone, Debug)]
-struct Rules {
+struct AdmissionRules {
     token: Option<Token>,
     /// Settings of this machine may be changed.
     settings: bool,
@@ -61,27 +63,27 @@ struct Rules {
 
 /// What the threads of all connections share.
 #[derive(Debug)]
-struct Door {
+struct ListenerState {
     /// Connections that have not said what they are for.
     strangers: Arc<Crowd>,
     /// Who is being talked to.
-    held: Mutex<Held>,
+    held: Mutex<CurrentCallers>,
     /// The streams that are expected.
-    expected: Mutex<Option<Expected>>,
+    expected: Mutex<Option<ExpectedStreams>>,
     /// Who waits for the listening socket to be made anew.
     renewal: Mutex<Option<Sender<()>>>,
 }
 
 /// Who is being talked to.
 #[derive(Debug, Default)]
-struct Held {
+struct CurrentCallers {
     /// Whose trials are run.
     trials: Option<SocketAddr>,
     /// Whose settings are in force, and for which campaign.
     settings: Option<(SocketAddr, u64)>,
 }
 
-impl Held {
+impl CurrentCallers {
     /// Takes the place of such a talk; else why there is none.
     fn take(&mut self, caller: SocketAddr, purpose: Purpose) -> Result<(), String> {
         match (purpose.settings, self.trials, self.settings) {
@@ -115,7 +117,7 @@ impl Held {
 }
 
 #[derive(Debug)]
-struct Expected {
+struct ExpectedStreams {
     ticket: String,
     streams: Sender<(usize, TcpStream)>,
 }
@@ -130,16 +132,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Debug)]
 pub struct Session {
     /// What it says; to be taken by whoever listens to it.
-    pub link: Option<Link>,
+    pub link: Option<LineReader>,
     /// What it is told.
-    pub voice: Voice,
+    pub voice: LineWriter,
     /// Where it is.
     pub caller: SocketAddr,
     /// Which of our addresses it called.
     pub here: SocketAddr,
     /// What it wants.
     pub purpose: Purpose,
-    door: Arc<Door>,
+    door: Arc<ListenerState>,
 }
 
 impl Drop for Session {
@@ -160,7 +162,7 @@ impl Session {
     pub fn announce(&self) -> Result<(String, Receiver<(usize, TcpStream)>), Error> {
         let ticket = nonce()?;
         let (streams, come) = channel();
-        *lock(&self.door.expected) = Some(Expected { ticket: ticket.clone(), streams });
+        *lock(&self.door.expected) = Some(ExpectedStreams { ticket: ticket.clone(), streams });
         Ok((ticket, come))
     }
 
@@ -205,13 +207,13 @@ impl Listener {
         };
         let socket = listen(address).map_err(failed)?;
         let at = socket.local_addr().map_err(failed)?;
-        let door = Door {
+        let door = ListenerState {
             strangers: Crowd::new(STRANGERS_MAX, STRANGERS_OF_ONE_MAX),
             held: Mutex::default(),
             expected: Mutex::default(),
             renewal: Mutex::default(),
         };
-        let rules = Rules { token, settings: false };
+        let rules = AdmissionRules { token, settings: false };
         Ok(Listener { socket, at, rules, door: Arc::new(door) })
     }
 
@@ -284,8 +286,8 @@ fn listen_beside(at: SocketAddr) -> std::io::Result<TcpListener> {
 fn meet(
     socket: TcpStream,
     caller: SocketAddr,
-    rules: &Rules,
-    door: &Arc<Door>,
+    rules: &AdmissionRules,
+    door: &Arc<ListenerState>,
     hold: impl Fn(Session) + Send + 'static,
 ) {
     // Whoever has to go for another one finds his connection closed.
@@ -320,18 +322,18 @@ fn is_passing(why: &std::io::Error) -> bool {
 fn greet(
     socket: TcpStream,
     caller: SocketAddr,
-    rules: &Rules,
-    door: &Arc<Door>,
+    rules: &AdmissionRules,
+    door: &Arc<ListenerState>,
     stranger: &CrowdSlot,
 ) -> Option<Session> {
     let here = socket.local_addr().ok()?;
-    let (mut link, voice) = Link::new(socket, GREETING_MAX, 1024).ok()?;
+    let (mut link, voice) = LineReader::new(socket, GREETING_MAX, 1024).ok()?;
     match serde_json::from_str(&link.line().ok()??).ok()? {
-        First::Bytes(stream) => {
+        Greeting::Bytes(stream) => {
             pass_on(stream, link, door, stranger);
             None
         }
-        First::Talk(talk) => {
+        Greeting::Talk(talk) => {
             let (welcome, purpose) =
                 match let_in(&talk, &mut link, &voice, rules, (caller, here), door) {
                     Ok(welcome) => welcome,
@@ -354,26 +356,26 @@ fn greet(
 /// Takes the one place that there is; else why not, or `None` for somebody who has hung up or
 /// speaks nonsense.
 fn let_in(
-    talk: &Talk,
-    link: &mut Link,
-    voice: &Voice,
-    rules: &Rules,
+    talk: &Introduction,
+    link: &mut LineReader,
+    voice: &LineWriter,
+    rules: &AdmissionRules,
     (caller, here): (SocketAddr, SocketAddr),
-    door: &Door,
-) -> Result<(Answer, Purpose), Option<Answer>> {
-    let refused = |why: &str| Some(Answer::Refused(why.to_owned()));
+    door: &ListenerState,
+) -> Result<(ListenerAnswer, Purpose), Option<ListenerAnswer>> {
+    let refused = |why: &str| Some(ListenerAnswer::Refused(why.to_owned()));
     if let Some(why) = talk.mismatch() {
         return Err(refused(&why));
     }
     let ours = nonce().map_err(|error| refused(&error.to_string()))?;
-    voice.say(&Answer::Nonce(Talk::own(&ours))).map_err(|_| None)?;
+    voice.say(&ListenerAnswer::Nonce(Introduction::own(&ours))).map_err(|_| None)?;
     let line = link.line().ok().flatten().ok_or(None)?;
     let proof: Proof = serde_json::from_str(&line).map_err(|_| None)?;
     let (theirs, purpose) = (&talk.nonce, proof.purpose);
     let proof = match &rules.token {
         None => String::new(),
-        Some(token) if token.is_proven(&proof.proof, By::Caller, theirs, &ours) => {
-            token.proof(By::Listener, theirs, &ours)
+        Some(token) if token.is_proven(&proof.proof, ProofSide::Caller, theirs, &ours) => {
+            token.proof(ProofSide::Listener, theirs, &ours)
         }
         Some(_) if proof.proof.is_empty() => {
             let why = "it asks for the token that `brickyard receive` printed there: set \
@@ -388,8 +390,8 @@ fn let_in(
     if purpose.settings && !rules.settings {
         return Err(refused(&not_allowed(here)));
     }
-    lock(&door.held).take(caller, purpose).map_err(|why| Some(Answer::Busy(why)))?;
-    Ok((Answer::Welcome { proof, host: Host::own() }, purpose))
+    lock(&door.held).take(caller, purpose).map_err(|why| Some(ListenerAnswer::Busy(why)))?;
+    Ok((ListenerAnswer::Welcome { proof, host: PeerMachine::own() }, purpose))
 }
 
 /// Why no setting is changed, with what to type at this end.
@@ -406,7 +408,12 @@ fn not_allowed(here: SocketAddr) -> String {
 }
 
 /// Gives a stream to whoever expects it; any other is closed.
-fn pass_on(stream: Stream, link: Link, door: &Door, stranger: &CrowdSlot) {
+fn pass_on(
+    stream: StreamAnnouncement,
+    link: LineReader,
+    door: &ListenerState,
+    stranger: &CrowdSlot,
+) {
     let expected = lock(&door.expected);
     let Some(expected) = expected.as_ref() else { return };
     let known = blake3::hash(expected.ticket.as_bytes()) == blake3::hash(stream.ticket.as_bytes());

@@ -1,9 +1,9 @@
 //! The talk in which a caller has settings of the listener's machine changed, from before the first
 //! trial of its campaign to after the last.
 //!
-//! caller: [`Ask`] · listener: one [`Reply`] to each. When the talk ends, by whatever, all is put
-//! back. What may be asked for, and how it is read, is said by [`experiment::knob::peer`], and how
-//! it is done by whoever listens ([`Changes`]).
+//! caller: [`SettingsAsk`] · listener: one [`SettingsReply`] to each. When the talk ends, by
+//! whatever, all is put back. What may be asked for, and how it is read, is said by
+//! [`experiment::knob::peer`], and how it is done by whoever listens ([`Changes`]).
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::greeting::Purpose;
 use super::listen::Session;
-use super::{Address, Call, Token};
+use super::{Call, PeerAddress, Token};
 use experiment::knob::Settings;
 use experiment::knob::peer::{Said, read, said};
 use experiment::measurement::Note;
@@ -33,7 +33,7 @@ const TEXT_MAX: usize = 600;
 /// What the caller says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Ask {
+pub enum SettingsAsk {
     /// Whether this could be set; nothing is.
     Check(Said),
     /// This is to be in force for the next trial, and of the rest what was there before.
@@ -47,7 +47,7 @@ pub enum Ask {
 /// What the listener says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Reply {
+pub enum SettingsReply {
     /// It could be.
     Possible {},
     /// It is in force.
@@ -92,7 +92,7 @@ pub fn keep(mut session: Session, changes: &dyn Changes, tell: &dyn Fn(&str)) {
     let Some(mut link) = session.link.take() else { return };
     link.let_in(ASK_BYTES_MAX);
     let caller = session.caller;
-    let mut kept = Kept { session: &session, changes, touched: false };
+    let mut kept = SettingsSession { session: &session, changes, touched: false };
     if session.voice.keep_alive().is_err() {
         return;
     }
@@ -100,14 +100,14 @@ pub fn keep(mut session: Session, changes: &dyn Changes, tell: &dyn Fn(&str)) {
         // Between two questions is a trial, and somebody's patience.
         session.voice.expect_within(Duration::MAX);
         let Ok(Some(line)) = link.line() else { break };
-        let Ok(ask) = serde_json::from_str::<Ask>(&line) else { break };
-        let is_last = ask == Ask::Back {};
+        let Ok(ask) = serde_json::from_str::<SettingsAsk>(&line) else { break };
+        let is_last = ask == SettingsAsk::Back {};
         let reply = kept.answer(ask);
         match &reply {
-            Reply::Set(InForce { values, .. }) if !values.is_empty() => {
+            SettingsReply::Set(InForce { values, .. }) if !values.is_empty() => {
                 tell(&format!("{caller}: set {}", listed(values)));
             }
-            Reply::Refused(why) => tell(&format!("{caller}: {why}")),
+            SettingsReply::Refused(why) => tell(&format!("{caller}: {why}")),
             _ => {}
         }
         if session.voice.say(&reply).is_err() || is_last {
@@ -120,38 +120,38 @@ pub fn keep(mut session: Session, changes: &dyn Changes, tell: &dyn Fn(&str)) {
 }
 
 /// A talk, and whether it has changed anything.
-struct Kept<'a> {
+struct SettingsSession<'a> {
     session: &'a Session,
     changes: &'a dyn Changes,
     touched: bool,
 }
 
-impl Kept<'_> {
-    fn answer(&mut self, ask: Ask) -> Reply {
+impl SettingsSession<'_> {
+    fn answer(&mut self, ask: SettingsAsk) -> SettingsReply {
         let done = match ask {
-            Ask::Check(said) => self.check(&said),
-            Ask::Set(said) => self.set(&said),
-            Ask::Look {} => Ok(Reply::Looked(self.changes.look())),
-            Ask::Back {} => Ok(Reply::Back(self.put_back())),
+            SettingsAsk::Check(said) => self.check(&said),
+            SettingsAsk::Set(said) => self.set(&said),
+            SettingsAsk::Look {} => Ok(SettingsReply::Looked(self.changes.look())),
+            SettingsAsk::Back {} => Ok(SettingsReply::Back(self.put_back())),
         };
-        done.unwrap_or_else(Reply::Refused)
+        done.unwrap_or_else(SettingsReply::Refused)
     }
 
-    fn check(&self, said: &Said) -> Result<Reply, String> {
-        self.changes.check(read(said)?).map(|()| Reply::Possible {}).map_err(whole)
+    fn check(&self, said: &Said) -> Result<SettingsReply, String> {
+        self.changes.check(read(said)?).map(|()| SettingsReply::Possible {}).map_err(whole)
     }
 
-    fn set(&mut self, said: &Said) -> Result<Reply, String> {
+    fn set(&mut self, said: &Said) -> Result<SettingsReply, String> {
         let asked = read(said)?;
         if !self.touched && asked.iter().next().is_none() {
-            return Ok(Reply::Set(InForce::default()));
+            return Ok(SettingsReply::Set(InForce::default()));
         }
         for _ in 0..TRIAL_ENDS_MAX.as_millis() / LOOK.as_millis() {
             if !self.session.is_measuring() {
                 self.touched = true;
                 let set = self.changes.set(asked).map_err(whole)?;
                 self.session.renew().map_err(whole)?;
-                return Ok(Reply::Set(set));
+                return Ok(SettingsReply::Set(set));
             }
             std::thread::sleep(LOOK);
         }
@@ -192,21 +192,21 @@ pub enum Unset {
 
 /// The caller's side of the talk.
 #[derive(Debug)]
-pub struct Asking {
+pub struct SettingsCaller {
     call: Call,
-    address: Address,
+    address: PeerAddress,
 }
 
-impl Asking {
+impl SettingsCaller {
     /// Calls the machine whose settings are to be changed for this campaign.
     ///
     /// # Errors
     /// When nobody listens there, not to us, or for no settings; with what to type there.
-    pub fn begin(address: &Address, campaign: u64) -> Result<Asking, Error> {
+    pub fn begin(address: &PeerAddress, campaign: u64) -> Result<SettingsCaller, Error> {
         let token = Token::from_environment()?;
         let mut call = Call::place(address, token.as_ref(), Purpose { campaign, settings: true })?;
         call.answers_within(REPLY_BYTES_MAX);
-        Ok(Asking { call, address: address.clone() })
+        Ok(SettingsCaller { call, address: address.clone() })
     }
 
     /// Has it look whether this could be set.
@@ -214,8 +214,8 @@ impl Asking {
     /// # Errors
     /// When it could not, or nobody says.
     pub fn check(&mut self, asked: &Settings) -> Result<(), Unset> {
-        match self.ask(&Ask::Check(said(asked)))? {
-            Reply::Possible {} => Ok(()),
+        match self.ask(&SettingsAsk::Check(said(asked)))? {
+            SettingsReply::Possible {} => Ok(()),
             other => Err(self.strange(other)),
         }
     }
@@ -225,8 +225,8 @@ impl Asking {
     /// # Errors
     /// When it is not done exactly.
     pub fn set(&mut self, asked: &Settings) -> Result<InForce, Unset> {
-        match self.ask(&Ask::Set(said(asked)))? {
-            Reply::Set(InForce { values, notes }) => {
+        match self.ask(&SettingsAsk::Set(said(asked)))? {
+            SettingsReply::Set(InForce { values, notes }) => {
                 let clean_one = |(name, text): (String, String)| (clean(&name), clean(&text));
                 let values = values.into_iter().take(NOTES_MAX).map(clean_one).collect();
                 Ok(InForce { values, notes: self.marked(notes) })
@@ -240,8 +240,8 @@ impl Asking {
     /// # Errors
     /// When nobody says.
     pub fn look(&mut self) -> Result<Vec<Note>, Unset> {
-        match self.ask(&Ask::Look {})? {
-            Reply::Looked(notes) => Ok(self.marked(notes)),
+        match self.ask(&SettingsAsk::Look {})? {
+            SettingsReply::Looked(notes) => Ok(self.marked(notes)),
             other => Err(self.strange(other)),
         }
     }
@@ -251,13 +251,15 @@ impl Asking {
     /// # Errors
     /// When nobody says.
     pub fn back(&mut self) -> Result<Vec<String>, Unset> {
-        match self.ask(&Ask::Back {})? {
-            Reply::Back(left) => Ok(left.iter().take(NOTES_MAX).map(|text| clean(text)).collect()),
+        match self.ask(&SettingsAsk::Back {})? {
+            SettingsReply::Back(left) => {
+                Ok(left.iter().take(NOTES_MAX).map(|text| clean(text)).collect())
+            }
             other => Err(self.strange(other)),
         }
     }
 
-    fn ask(&mut self, ask: &Ask) -> Result<Reply, Unset> {
+    fn ask(&mut self, ask: &SettingsAsk) -> Result<SettingsReply, Unset> {
         let lost = |why: String| {
             let what =
                 format!("lost the other end at {}, which had settings changed", self.address);
@@ -268,9 +270,9 @@ impl Asking {
         self.call.hear().map_err(lost)
     }
 
-    fn strange(&self, reply: Reply) -> Unset {
+    fn strange(&self, reply: SettingsReply) -> Unset {
         match reply {
-            Reply::Refused(why) => {
+            SettingsReply::Refused(why) => {
                 Unset::Refused(format!("the other machine, {}: {}", self.address, clean(&why)))
             }
             _ => Unset::Lost(Error::new(

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::greeting::{Answer, First, Talk};
+use super::greeting::{Greeting, Introduction, ListenerAnswer};
 use super::listen::{Listener, Session};
 use super::token::Token;
-use super::{Address, Call, Purpose, Tick};
+use super::{Call, PeerAddress, Purpose, Tick};
 use host::sys::clock::monotonic_ns;
 use host::sys::signal::Stop;
 
@@ -67,7 +67,7 @@ impl Listening {
     }
 
     fn call(&self, token: Option<&Token>) -> Result<Call, String> {
-        let address = Address::parse(&self.address.to_string()).unwrap();
+        let address = PeerAddress::parse(&self.address.to_string()).unwrap();
         Call::place(&address, token, Purpose::default()).map_err(|error| error.to_string())
     }
 
@@ -98,7 +98,7 @@ fn who_knows_the_token_is_let_in_and_nobody_else_and_both_are_told_why() {
     assert!(none.contains("set BRICKYARD_TOKEN"), "{none}");
     assert_eq!(listening.held(1), 1);
     // It never went over the wire.
-    let hello = serde_json::to_string(&First::Talk(Talk::own("0"))).unwrap();
+    let hello = serde_json::to_string(&Greeting::Talk(Introduction::own("0"))).unwrap();
     let said = listening.say(
         format!("{hello}\n{{\"proof\":\"\",\"purpose\":{{\"campaign\":0,\"settings\":false}}}}\n")
             .as_bytes(),
@@ -120,16 +120,16 @@ fn without_a_token_only_loopback_is_listened_on() {
 #[test]
 fn a_listener_that_does_not_know_the_token_is_found_out() {
     let socket = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let address = Address::parse(&socket.local_addr().unwrap().to_string()).unwrap();
+    let address = PeerAddress::parse(&socket.local_addr().unwrap().to_string()).unwrap();
     std::thread::spawn(move || {
         let (mut caller, _) = socket.accept().unwrap();
-        let say = |caller: &mut TcpStream, answer: &Answer| {
+        let say = |caller: &mut TcpStream, answer: &ListenerAnswer| {
             let line = serde_json::to_string(answer).unwrap() + "\n";
             caller.write_all(line.as_bytes()).unwrap();
         };
-        say(&mut caller, &Answer::Nonce(Talk::own("1")));
-        let host = super::Host::own();
-        say(&mut caller, &Answer::Welcome { proof: "00".repeat(32), host });
+        say(&mut caller, &ListenerAnswer::Nonce(Introduction::own("1")));
+        let host = super::PeerMachine::own();
+        say(&mut caller, &ListenerAnswer::Welcome { proof: "00".repeat(32), host });
         let _ = caller.read(&mut [0; 4096]);
         std::thread::sleep(Duration::from_secs(1));
     });
@@ -141,17 +141,18 @@ fn a_listener_that_does_not_know_the_token_is_found_out() {
 #[test]
 fn another_version_is_refused_in_one_sentence_at_either_end() {
     let listening = listening(None);
-    let newer = Talk { brickyard: "9.9.0\u{1b}[2J".into(), protocol: 99, nonce: "0".into() };
-    let line = serde_json::to_string(&First::Talk(newer.clone())).unwrap() + "\n";
-    let said: Answer = serde_json::from_str(listening.say(line.as_bytes()).trim()).unwrap();
-    let Answer::Refused(why) = said else { panic!("{said:?}") };
+    let newer =
+        Introduction { brickyard: "9.9.0\u{1b}[2J".into(), protocol: 99, nonce: "0".into() };
+    let line = serde_json::to_string(&Greeting::Talk(newer.clone())).unwrap() + "\n";
+    let said: ListenerAnswer = serde_json::from_str(listening.say(line.as_bytes()).trim()).unwrap();
+    let ListenerAnswer::Refused(why) = said else { panic!("{said:?}") };
     assert!(why.contains("9.9.0") && why.contains("same version on both machines"), "{why}");
     assert!(!why.contains('\u{1b}'), "what a stranger writes is printed");
     let socket = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let address = Address::parse(&socket.local_addr().unwrap().to_string()).unwrap();
+    let address = PeerAddress::parse(&socket.local_addr().unwrap().to_string()).unwrap();
     std::thread::spawn(move || {
         let (mut caller, _) = socket.accept().unwrap();
-        let line = serde_json::to_string(&Answer::Nonce(newer)).unwrap() + "\n";
+        let line = serde_json::to_string(&ListenerAnswer::Nonce(newer)).unwrap() + "\n";
         caller.write_all(line.as_bytes()).unwrap();
         let _ = caller.read_to_end(&mut Vec::new());
     });
@@ -237,7 +238,7 @@ fn who_knows_the_token_comes_in_while_strangers_hold_every_place() {
 #[test]
 fn an_answer_without_an_end_is_read_no_further_than_a_greeting() {
     let socket = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let address = Address::parse(&socket.local_addr().unwrap().to_string()).unwrap();
+    let address = PeerAddress::parse(&socket.local_addr().unwrap().to_string()).unwrap();
     let sent = std::thread::spawn(move || {
         let (mut caller, _) = socket.accept().unwrap();
         let piece = vec![b'x'; 1 << 20];
@@ -287,7 +288,7 @@ proptest! {
     ) {
         let token = Token::new("a token of twenty bytes").unwrap();
         let listening = listening(Some(token.clone()));
-        let hello = serde_json::to_string(&First::Talk(Talk::own("00"))).unwrap() + "\n";
+        let hello = serde_json::to_string(&Greeting::Talk(Introduction::own("00"))).unwrap() + "\n";
         let proof = "{\"proof\":\"00\",\"purpose\":{\"campaign\":0,\"settings\":true}}\n";
         let mut said = format!("{hello}{proof}").into_bytes();
         match kind {

@@ -30,7 +30,7 @@ impl std::fmt::Debug for Token {
 
 /// Whose proof it is: one end's cannot be played back as the other's.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum By {
+pub(super) enum ProofSide {
     /// Who calls.
     Caller,
     /// Who listens.
@@ -77,10 +77,15 @@ impl Token {
     }
 
     /// What `by` sends to prove that it knows the token.
-    pub(super) fn proof(&self, by: By, callers_nonce: &str, listeners_nonce: &str) -> String {
+    pub(super) fn proof(
+        &self,
+        by: ProofSide,
+        callers_nonce: &str,
+        listeners_nonce: &str,
+    ) -> String {
         let who = match by {
-            By::Caller => "caller",
-            By::Listener => "listener",
+            ProofSide::Caller => "caller",
+            ProofSide::Listener => "listener",
         };
         let said = format!("{who}\n{callers_nonce}\n{listeners_nonce}");
         blake3::keyed_hash(&self.key, said.as_bytes()).to_hex().to_string()
@@ -90,7 +95,7 @@ impl Token {
     pub(super) fn is_proven(
         &self,
         proof: &str,
-        by: By,
+        by: ProofSide,
         callers_nonce: &str,
         listeners_nonce: &str,
     ) -> bool {
@@ -121,13 +126,13 @@ mod tests {
     #[test]
     fn a_proof_holds_for_its_end_its_nonces_and_its_token_alone() {
         let (token, other) = (Token::draw().unwrap(), Token::draw().unwrap());
-        let proof = token.proof(By::Caller, "a", "b");
-        assert!(token.is_proven(&proof, By::Caller, "a", "b"));
-        assert!(!token.is_proven(&proof, By::Listener, "a", "b"));
-        assert!(!token.is_proven(&proof, By::Caller, "a", "c"));
-        assert!(!token.is_proven(&proof, By::Caller, "b", "a"));
-        assert!(!other.is_proven(&proof, By::Caller, "a", "b"));
-        assert!(!token.is_proven("", By::Caller, "a", "b"));
+        let proof = token.proof(ProofSide::Caller, "a", "b");
+        assert!(token.is_proven(&proof, ProofSide::Caller, "a", "b"));
+        assert!(!token.is_proven(&proof, ProofSide::Listener, "a", "b"));
+        assert!(!token.is_proven(&proof, ProofSide::Caller, "a", "c"));
+        assert!(!token.is_proven(&proof, ProofSide::Caller, "b", "a"));
+        assert!(!other.is_proven(&proof, ProofSide::Caller, "a", "b"));
+        assert!(!token.is_proven("", ProofSide::Caller, "a", "b"));
     }
 
     #[test]

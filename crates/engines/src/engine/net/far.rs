@@ -23,7 +23,7 @@ use crate::engine::load::protocol::{Failure, LoadResult, Prepared, WorkerCommand
 use crate::engine::load::supervise::limit_ns;
 use crate::engine::load::talk::{self, NoLoadResult, ParentTalk};
 use crate::fleet::setting::{self, Changes};
-use crate::fleet::{Bounds, Link, Session, Tick, Voice};
+use crate::fleet::{Bounds, LineReader, LineWriter, Session, Tick};
 use base::value::{self, Stop};
 use facts::counters::series::Series;
 use host::counters::Sampler;
@@ -119,7 +119,7 @@ pub fn attend(
 }
 
 /// Passes lines on, and answers what is asked of the clock at once.
-fn listen(mut link: Link, voice: &Voice, events: &Sender<LoadEvent>, ear: &CallerState) {
+fn listen(mut link: LineReader, voice: &LineWriter, events: &Sender<LoadEvent>, ear: &CallerState) {
     while let Ok(Some(line)) = link.line() {
         if let Ok(tick) = serde_json::from_str::<Tick>(&line) {
             if voice.say(&Tick { monotonic_ns: monotonic_ns(), ..tick }).is_err() {
@@ -323,7 +323,7 @@ fn guard<E: HalfLoad>(work: &Arc<E>, bytes_max: u64) {
 fn expected(
     order: &PeerOrder,
     job: &NetJob,
-    voice: &Voice,
+    voice: &LineWriter,
 ) -> Result<Option<ExpectedFiles>, Error> {
     let settings = settings(super::FILES, &order.order);
     let Some(format) = format(&settings).filter(|_| order.engine == super::FILES) else {
@@ -342,7 +342,7 @@ fn expected(
 
 /// What the near end, which sends, is told.
 #[derive(Debug)]
-struct NoticesToLocalEnd(Voice);
+struct NoticesToLocalEnd(LineWriter);
 
 impl WrongBlockListener for NoticesToLocalEnd {
     fn hears(&self, wrong: WrongBlock) {
@@ -362,7 +362,7 @@ impl OtherEnd for NoticesToLocalEnd {
 
 fn receive<E: HalfLoad>(
     work: &Arc<E>,
-    voice: &Voice,
+    voice: &LineWriter,
     talk: &mut ParentTalk<'_>,
 ) -> Result<HalfResult, NoLoadResult> {
     let near: Arc<dyn OtherEnd> = Arc::new(NoticesToLocalEnd(voice.clone()));

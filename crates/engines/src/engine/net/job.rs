@@ -3,7 +3,7 @@
 use crate::engine::Error;
 use crate::engine::file::job::format;
 use crate::engine::load::cpus::Pinning;
-use crate::fleet::Address;
+use crate::fleet::PeerAddress;
 use base::pattern::block::{Format, SECTOR_BYTES};
 use base::value::Stop;
 use experiment::knob::{self, Settings};
@@ -88,7 +88,7 @@ pub enum NetworkPathChoice {
     /// Whatever leads to the existing namespace of that name.
     Peer(String),
     /// Whatever leads to another machine, on which `brickyard receive` waits.
-    Machine(Address),
+    Machine(PeerAddress),
 }
 
 /// Datagrams, as they are sent and taken.
@@ -400,7 +400,7 @@ fn wanted(settings: &Settings) -> Result<NetworkPathChoice, Error> {
 /// The other machine, when one is named.
 fn machine(settings: &Settings) -> Result<Option<NetworkPathChoice>, Error> {
     let Some(peer) = settings.get(knob::PEER) else { return Ok(None) };
-    let there = Address::parse(peer).map_err(Error::Unsupported)?;
+    let there = PeerAddress::parse(peer).map_err(Error::Unsupported)?;
     let named = settings.get(knob::PEER_NAMESPACE).is_some();
     let other = match (named, settings.get(knob::WIRE)) {
         (true, _) => "peer-namespace".to_owned(),

@@ -21,7 +21,9 @@ use crate::engine::load::protocol::{
 };
 use crate::engine::load::talk::{NoLoadResult, ParentTalk};
 use crate::engine::load::watch::stops;
-use crate::fleet::{Address, Alignment, Call, Host, Link, Offset, Purpose, Token, Voice};
+use crate::fleet::{
+    Alignment, Call, ClockOffset, LineReader, LineWriter, PeerAddress, PeerMachine, Purpose, Token,
+};
 use base::value;
 use experiment::measurement::{Note, PEER};
 use facts::counters::series::Series;
@@ -141,9 +143,9 @@ pub fn halves<E: HalfLoad>(
 
 /// The far end.
 pub struct RemoteEnd {
-    address: Address,
+    address: PeerAddress,
     call: Call,
-    before: Offset,
+    before: ClockOffset,
     /// Who is told of blocks that came wrong there.
     tells: Option<Sender<WrongBlock>>,
 }
@@ -152,9 +154,9 @@ pub struct RemoteEnd {
 struct RemoteLines {
     /// The last one may be why there are no more.
     lines: Receiver<Result<PeerMessage, String>>,
-    voice: Voice,
-    reader: JoinHandle<Link>,
-    address: Address,
+    voice: LineWriter,
+    reader: JoinHandle<LineReader>,
+    address: PeerAddress,
 }
 
 impl RemoteEnd {
@@ -297,7 +299,7 @@ impl RemoteEnd {
     /// What lay between the ends.
     fn said(&self, job: &NetJob, clocks: &Alignment) -> Note {
         let Call { host, here, there, .. } = &self.call;
-        let Host { name, kernel, cpus, version } = host;
+        let PeerMachine { name, kernel, cpus, version } = host;
         let way = match (job.both, job.reversed) {
             (true, _) => "both ways at once",
             (false, true) => "from it to this one",
@@ -324,7 +326,7 @@ fn with_hint(error: sys::Error) -> Error {
     Error::Failed(format!("{error}{hint}"))
 }
 
-fn lost(address: &Address, why: &str) -> Error {
+fn lost(address: &PeerAddress, why: &str) -> Error {
     Error::Failed(format!("lost the other end at {address}: {why}"))
 }
 
@@ -481,7 +483,7 @@ fn follow(
 }
 
 /// What the far end, which sends, is told.
-struct NoticesToRemoteEnd(Voice);
+struct NoticesToRemoteEnd(LineWriter);
 
 impl OtherEnd for NoticesToRemoteEnd {
     fn go(&self) {

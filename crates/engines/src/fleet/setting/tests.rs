@@ -62,13 +62,13 @@ impl Changes for Machine {
 }
 
 /// A listener for this machine's settings, or for none.
-struct Far(Address, Arc<Machine>, Arc<Stop>);
+struct Far(PeerAddress, Arc<Machine>, Arc<Stop>);
 
 impl Far {
     fn new(allowed: bool) -> Far {
         let at = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let listener = Listener::bind(at, None).unwrap();
-        let address = Address::parse(&listener.address().to_string()).unwrap();
+        let address = PeerAddress::parse(&listener.address().to_string()).unwrap();
         let listener = if allowed { listener.with_settings().unwrap() } else { listener };
         let (machine, stop) = (Arc::<Machine>::default(), Arc::new(Stop::new()));
         let (own, held) = (stop.clone(), machine.clone());
@@ -107,7 +107,7 @@ fn asked(knobs: &[(&str, &str)]) -> Settings {
 #[test]
 fn a_machine_that_allows_no_settings_says_what_to_type_there() {
     let far = Far::new(false);
-    let why = Asking::begin(&far.0, 7).expect_err("it is not allowed").to_string();
+    let why = SettingsCaller::begin(&far.0, 7).expect_err("it is not allowed").to_string();
     assert!(why.contains("brickyard receive --listen 127.0.0.1 --port"), "{why}");
     assert!(why.contains("--allow-knobs") && why.contains("as root"), "{why}");
     assert!(far.trial(7).is_ok(), "trials are measured there all the same");
@@ -116,7 +116,7 @@ fn a_machine_that_allows_no_settings_says_what_to_type_there() {
 #[test]
 fn what_is_set_there_is_told_is_marked_as_the_peers_and_goes_when_the_talk_ends() {
     let far = Far::new(true);
-    let mut asking = Asking::begin(&far.0, 7).unwrap();
+    let mut asking = SettingsCaller::begin(&far.0, 7).unwrap();
     let want = asked(&[("gro", "false"), ("tcp-buffer-max", "1MiB")]);
     assert_eq!(asking.check(&want), Ok(()));
     assert!(far.1.holds().is_empty(), "nothing is set by looking");
@@ -137,7 +137,7 @@ fn what_is_set_there_is_told_is_marked_as_the_peers_and_goes_when_the_talk_ends(
     assert_eq!(asking.back(), Ok(vec!["one thing stays".to_owned()]));
     assert!(far.1.holds().is_empty());
     // Whoever is gone without a word has it put back, too, and once.
-    let mut asking = Asking::begin(&far.0, 8).unwrap();
+    let mut asking = SettingsCaller::begin(&far.0, 8).unwrap();
     asking.set(&want).unwrap();
     drop(asking);
     assert!(far.1.is_back());
@@ -149,7 +149,7 @@ fn what_is_set_there_is_told_is_marked_as_the_peers_and_goes_when_the_talk_ends(
 #[test]
 fn nobody_gets_the_port_while_the_socket_is_made_anew() {
     let far = Far::new(true);
-    let mut asking = Asking::begin(&far.0, 7).unwrap();
+    let mut asking = SettingsCaller::begin(&far.0, 7).unwrap();
     let at = far.0.resolve().unwrap()[0];
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -177,7 +177,7 @@ fn nobody_gets_the_port_while_the_socket_is_made_anew() {
 #[test]
 fn while_settings_are_in_force_only_trials_of_that_campaign_are_let_in() {
     let far = Far::new(true);
-    let mut asking = Asking::begin(&far.0, 7).unwrap();
+    let mut asking = SettingsCaller::begin(&far.0, 7).unwrap();
     asking.set(&asked(&[("gro", "false")])).unwrap();
     let trial = far.trial(7).unwrap();
     let why = asking.set(&asked(&[("gro", "true")])).expect_err("a trial runs");
@@ -187,12 +187,12 @@ fn while_settings_are_in_force_only_trials_of_that_campaign_are_let_in() {
     assert_eq!(far.1.holds()["gro"], "true");
     let other = far.trial(8).expect_err("of another campaign");
     assert!(other.contains("for a campaign of"), "{other}");
-    let other = Asking::begin(&far.0, 8).expect_err("one at a time").to_string();
+    let other = SettingsCaller::begin(&far.0, 8).expect_err("one at a time").to_string();
     assert!(other.contains("settings of its machine are in force for"), "{other}");
     drop(asking);
     assert!(far.1.is_back());
     drop(far.trial(8).unwrap());
-    assert!(Asking::begin(&far.0, 8).is_ok());
+    assert!(SettingsCaller::begin(&far.0, 8).is_ok());
 }
 
 /// Whatever is said, cut at any byte or longer than it may be: nothing is set, nobody panics, and
@@ -200,7 +200,8 @@ fn while_settings_are_in_force_only_trials_of_that_campaign_are_let_in() {
 #[test]
 fn cut_strange_and_endless_lines_set_nothing_and_end_the_talk() {
     let far = Far::new(true);
-    let whole = serde_json::to_string(&Ask::Set(said(&asked(&[("gro", "false")])))).unwrap();
+    let whole =
+        serde_json::to_string(&SettingsAsk::Set(said(&asked(&[("gro", "false")])))).unwrap();
     let strange = [
         r#"{"set":{"gro":7}}"#.to_owned(),
         r#"{"set":{"gro":"false"},"back":{}}"#.to_owned(),
@@ -213,13 +214,13 @@ fn cut_strange_and_endless_lines_set_nothing_and_end_the_talk() {
         call.voice.expect_within(Duration::from_secs(20));
         let _ = call.voice.word(&line);
         let shown: String = line.chars().take(80).collect();
-        assert!(call.hear::<Reply>().is_err(), "{shown}");
+        assert!(call.hear::<SettingsReply>().is_err(), "{shown}");
     }
     for end in 0..whole.len() {
-        assert!(serde_json::from_str::<Ask>(&whole[..end]).is_err(), "{end}");
+        assert!(serde_json::from_str::<SettingsAsk>(&whole[..end]).is_err(), "{end}");
     }
     // What can be read and is not allowed is refused in words, and the talk goes on.
-    let mut asking = Asking::begin(&far.0, 7).unwrap();
+    let mut asking = SettingsCaller::begin(&far.0, 7).unwrap();
     for (name, text, word) in [
         ("read-ahead", "1MiB", "no setting that either end"),
         ("interface-mtu", "1", "interface-mtu: "),
@@ -227,9 +228,9 @@ fn cut_strange_and_endless_lines_set_nothing_and_end_the_talk() {
         ("network-interface", "../../etc", "no name of a network interface"),
     ] {
         let one = Said::from([(name.to_owned(), text.to_owned())]);
-        for ask in [Ask::Set(one.clone()), Ask::Check(one)] {
+        for ask in [SettingsAsk::Set(one.clone()), SettingsAsk::Check(one)] {
             match asking.ask(&ask) {
-                Ok(Reply::Refused(why)) => assert!(why.contains(word), "{name}: {why}"),
+                Ok(SettingsReply::Refused(why)) => assert!(why.contains(word), "{name}: {why}"),
                 other => panic!("{name}: {other:?}"),
             }
         }
