@@ -14,7 +14,7 @@ use engines::engine::integrity::state::{Shape, StreamState};
 use engines::engine::load::protocol::{
     LoadResult, LoadSpec, WorkerCommand, WorkerMessage, write_histogram,
 };
-use engines::engine::net::pact::{
+use engines::engine::net::peer_protocol::{
     HalfResult, PeerMessage, PeerNotice, PeerOrder, PeerWord, align, join,
 };
 use engines::fleet::greeting::{Greeting, ListenerAnswer, Proof};

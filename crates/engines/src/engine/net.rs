@@ -2,8 +2,9 @@
 //!
 //! The ends are threads of one worker process, a sender and a receiver a stream; what lies between
 //! them is the business of `wire`: two network namespaces that a veth pair joins, an existing
-//! namespace, or loopback. What `job` reads from the settings, `end` does; `watch` samples both
-//! ends beside them. The figure is of bytes that the receivers got; [`super::load`] has the window.
+//! namespace, or loopback. What `job` reads from the settings, `endpoint` does, and `runner` lets it
+//! go; `watch` samples both ends beside them. The figure is of bytes that the receivers got;
+//! [`super::load`] has the window. Of two machines `local_end` calls and `remote_end` is called.
 
 use crate::engine::clients::refused;
 use crate::engine::load::protocol::LoadSpec;
@@ -19,19 +20,19 @@ mod again;
 mod asked;
 mod both;
 mod checked;
-mod course;
 mod due;
-mod end;
-mod far;
+mod endpoint;
 mod files;
 mod half;
 mod job;
-mod near;
+mod local_end;
 mod needs;
 mod outcome;
-pub mod pact;
+pub mod peer_protocol;
 mod place;
+mod remote_end;
 mod ring;
+mod runner;
 mod serve;
 mod served;
 mod socket;
@@ -40,7 +41,7 @@ mod watch;
 mod wire;
 pub mod work;
 
-pub use far::attend;
+pub use remote_end::attend;
 
 /// The engines' names.
 const MEMORY: &str = "net";

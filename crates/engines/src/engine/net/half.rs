@@ -1,7 +1,7 @@
 //! What both ends of a trial on two machines ask of the load of which each does one half, whatever
 //! it sends.
 
-use super::course::StreamEnds;
+use super::runner::StreamEnds;
 use super::work::NetEndResult;
 use experiment::measurement::{Integrity, Note};
 

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::Sender;
 
-use super::course::{self, LocalEnds};
 use super::job::NetworkPathChoice;
 use super::needs::check_room;
 use super::outcome::gather;
+use super::runner::{self, LocalEnds};
 use super::served::SentFiles;
 use super::wire::{self, Wire};
 use super::work::{EndCounters, NetEndResult, NetLoad, lock};
-use super::{asked, near, udp};
+use super::{asked, local_end, udp};
 use crate::engine::Error;
 use crate::engine::clients::settings;
 use crate::engine::load::control::{LoadControl, LoadEvent};
@@ -44,8 +44,10 @@ pub fn conduct(line: &str, sender: Sender<LoadEvent>, talk: &mut ParentTalk<'_>)
     let (served, prepared) = of_files.then(|| SentFiles::open(&spec)).transpose()?.unzip();
     let prepared = prepared.unwrap_or_default();
     if let NetworkPathChoice::Machine(_) = job.wire {
-        let trial = near::TwoMachineTrial { job, spec, engine, served, prepared: prepared.clone() };
-        let near::TwoMachineResult { work, yields, result } = near::conduct(trial, sender, talk)?;
+        let trial =
+            local_end::TwoMachineTrial { job, spec, engine, served, prepared: prepared.clone() };
+        let local_end::TwoMachineResult { work, yields, result } =
+            local_end::conduct(trial, sender, talk)?;
         return finished(&work, &yields, result, &prepared);
     }
     let Wire { made: connections, notes, most, cpus } = wire::over(&job, wire::connections)?;
@@ -54,7 +56,7 @@ pub fn conduct(line: &str, sender: Sender<LoadEvent>, talk: &mut ParentTalk<'_>)
     let sockets = connections.into_iter().map(|both| (both.sender, both.receiver)).unzip();
     let work = Arc::new(NetLoad::new(job, shared, sockets, served));
     let (watched, yields, series) =
-        course::run(&work, (LocalEnds::Both, None), prepared.clone(), talk)?;
+        runner::run(&work, (LocalEnds::Both, None), prepared.clone(), talk)?;
     let notes = [&prepared.notes[..], &notes, &lock(&work.notes)].concat();
     let gathered = gather(&work.job, &work.shared, watched, &yields, series, notes);
     finished(&work, &yields, LoadResult { wire: most, ..gathered }, &prepared)

@@ -20,9 +20,9 @@ use std::sync::mpsc::Sender;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use super::course::{self, LocalEnds, StreamEnds};
 use super::half::HalfLoad;
 use super::job::{Datagrams, HEADER_BYTES, NetJob};
+use super::runner::{self, LocalEnds, StreamEnds};
 use super::wire::{self, NetworkEnd, Wire};
 use super::work::{self, EndCounters, NetEndResult, ReceiverTally, broken, carry};
 use crate::engine::Error;
@@ -117,7 +117,7 @@ pub fn conduct(
     let first = (0..job.streams).map(|stream| meet::first_number(&drawn, stream)).collect();
     let work = Arc::new(UdpLoad::new(job, shared, pairs.into_iter().unzip(), first));
     let (watched, yields, series) =
-        course::run(&work, (LocalEnds::Both, None), Prepared::default(), talk)?;
+        runner::run(&work, (LocalEnds::Both, None), Prepared::default(), talk)?;
     let mut result =
         super::outcome::gather(&work.job, &work.shared, watched, &yields, series, notes);
     result.notes.extend(said::datagram_notes(

@@ -18,7 +18,7 @@ impl NetJob {
     }
 
     /// Their values: what arrived at the peer, and here. Of two machines each has cells for what it
-    /// gets alone, and that is in both columns: `pact` knows which of them is meant.
+    /// gets alone, and that is in both columns: `peer_protocol` knows which of them is meant.
     pub fn row_of_both(&self, shared: &LoadControl) -> impl Iterator<Item = u64> {
         let whole = shared.cells.len() == self.streams;
         let arrived = |here: bool| {

@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use super::socket::reusable;
 use crate::engine::Error;
-use crate::engine::net::near::RemoteEnd;
-use crate::engine::net::pact::{PeerMessage, PeerWord};
+use crate::engine::net::local_end::RemoteEnd;
+use crate::engine::net::peer_protocol::{PeerMessage, PeerWord};
 use host::sys::clock::monotonic_ns;
 
 /// All have met by then, or something is in the way.

@@ -1,4 +1,4 @@
-//! The end that calls another machine to do the other half of a trial.
+//! The near end of a trial on two machines: calls the other one to do its half, and has the result.
 
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::course::{self, LocalEnds, OtherEnd, RunningStreams};
 use super::due::{DueFiles, WrongBlock};
 use super::half::HalfLoad;
 use super::job::{NetJob, NetworkPathChoice};
-use super::pact::{self, HalfResult, PeerMessage, PeerNotice, PeerOrder, PeerWord};
+use super::peer_protocol::{self, HalfResult, PeerMessage, PeerNotice, PeerOrder, PeerWord};
+use super::runner::{self, LocalEnds, OtherEnd, RunningStreams};
 use super::served::SentFiles;
 use super::work::{self, NetEndResult, NetLoad};
 use super::{again, both, outcome, place, wire};
@@ -512,7 +512,7 @@ fn receive<E: HalfLoad>(
     let far: Arc<dyn OtherEnd> = Arc::new(NoticesToRemoteEnd(heard.voice.clone()));
     let (job, shared) = (work.job(), work.shared());
     let here = if job.both { LocalEnds::Turns { sends: true } } else { LocalEnds::Receivers };
-    let done = match course::run(work, (here, Some(far)), prepared, talk) {
+    let done = match runner::run(work, (here, Some(far)), prepared, talk) {
         Err(NoLoadResult::Engine(error)) => return Err(heard.cause(&**work, Some(error)).into()),
         done => done?,
     };
@@ -558,11 +558,11 @@ fn join(
     let mut own = samples;
     own.at_ns.iter_mut().for_each(|at| *at -= zero_ns as i64);
     let mut far = theirs.samples;
-    pact::align(&mut far, clocks, zero_ns);
+    peer_protocol::align(&mut far, clocks, zero_ns);
     let joined = match (job.both, job.reversed) {
         (true, _) => both::join_samples(own, &far),
-        (false, true) => pact::join(far, own),
-        (false, false) => pact::join(own, far),
+        (false, true) => peer_protocol::join(far, own),
+        (false, false) => peer_protocol::join(own, far),
     };
     if job.both
         && let Some(window) = &mut result.window
@@ -571,7 +571,7 @@ fn join(
     }
     result.counters = vec![joined];
     for mut series in theirs.counters {
-        pact::align(&mut series, clocks, zero_ns);
+        peer_protocol::align(&mut series, clocks, zero_ns);
         series.source = format!("{PEER}{}", series.source);
         result.counters.push(series);
     }

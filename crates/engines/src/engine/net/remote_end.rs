@@ -1,5 +1,5 @@
-//! The end that is called: does its half of what another machine's trial needs. Settings of this
-//! machine are the business of another talk ([`crate::fleet::setting`]).
+//! The far end of a trial on two machines: is called, and does its half of the near one's trial.
+//! Settings of this machine are the business of another talk ([`crate::fleet::setting`]).
 
 use std::any::Any;
 use std::net::TcpStream;
@@ -8,11 +8,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::course::{self, LocalEnds, OtherEnd, RunningStreams};
 use super::due::{ExpectedFiles, WrongBlock, WrongBlockListener};
 use super::half::HalfLoad;
 use super::job::NetJob;
-use super::pact::{HalfResult, PeerNotice, PeerOrder, PeerWord};
+use super::peer_protocol::{HalfResult, PeerNotice, PeerOrder, PeerWord};
+use super::runner::{self, LocalEnds, OtherEnd, RunningStreams};
 use super::work::{NetLoad, lock};
 use super::{asked, needs, outcome, place, udp, wire};
 use crate::engine::Error;
@@ -369,7 +369,7 @@ fn receive<E: HalfLoad>(
     let (job, shared) = (work.job(), work.shared());
     let here = if job.both { LocalEnds::Turns { sends: false } } else { LocalEnds::Receivers };
     let ends = (here, Some(near));
-    let (watched, yields, samples) = course::run(work, ends, Prepared::default(), talk)?;
+    let (watched, yields, samples) = runner::run(work, ends, Prepared::default(), talk)?;
     let pairs = outcome::of_receivers(&yields, |stream| !(job.both && job.comes_in(stream)));
     let load = outcome::gather(job, shared, watched, &pairs, Series::default(), Vec::new());
     let load = LoadResult { integrity: work.integrity(), ..load };

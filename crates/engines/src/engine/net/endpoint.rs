@@ -17,10 +17,10 @@ use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 
 use super::checked::{self, CheckedMessages};
-use super::course::StreamEnds;
 use super::due::ExpectedFiles;
 use super::half::HalfLoad;
 use super::job::{NetJob, ReceivePath, SendPath, of_files_alone};
+use super::runner::StreamEnds;
 use super::socket::{self, ZerocopyCompletions};
 use super::work::{CLOSED, EndCounters, NetEndResult, NetLoad, ReceiverTally};
 use super::work::{add, broken, carry, lock, retried};
