@@ -89,8 +89,8 @@ const ADDITIONS: &[Addition] = &[
             "//! A stub.\n\nuse super::{Context, Engine, Error, Serve};\nuse \
              experiment::knob::{EngineKind, Settings, engines};\nuse \
              experiment::measurement::Measurement;\nuse experiment::plan::Trial;\nuse \
-             host::sys;\n\npub struct Stub;\n\nimpl Engine for Stub {\n    fn kind(&self) -> \
-             &'static EngineKind {\n        &engines::STUB\n    }\n\n    fn check(&self, _: \
+             host::sys;\n\npub struct StubEngine;\n\nimpl Engine for StubEngine {\n    fn kind(&self) \
+             -> &'static EngineKind {\n        &engines::STUB\n    }\n\n    fn check(&self, _: \
              &Settings) -> Result<(), sys::Error> {\n        Ok(())\n    }\n\n    fn worker(&self) \
              -> Option<Serve> {\n        None\n    }\n\n    fn run(&self, _: &Trial, _: &mut \
              Context<'_>) -> Result<Measurement, Error> {\n        \
@@ -98,7 +98,7 @@ const ADDITIONS: &[Addition] = &[
         )],
         changed: &[
             ("crates/engines/src/engine.rs", "mod sim;", "mod stub;"),
-            ("crates/engines/src/engine.rs", "    &sim::Sim,", "    &stub::Stub,"),
+            ("crates/engines/src/engine.rs", "    &sim::SimEngine,", "    &stub::StubEngine,"),
             ("crates/experiment/src/knob/engines.rs", "    &SIM,", "    &STUB,"),
             (
                 "crates/experiment/src/knob/engines.rs",
