@@ -89,8 +89,8 @@ const ADDITIONS: &[Addition] = &[
             "//! A stub.\n\nuse super::{Context, Engine, Error, Serve};\nuse \
              experiment::knob::{EngineKind, Settings, engines};\nuse \
              experiment::measurement::Measurement;\nuse experiment::plan::Trial;\nuse \
-             host::sys;\n\npub struct StubEngine;\n\nimpl Engine for StubEngine {\n    fn kind(&self) \
-             -> &'static EngineKind {\n        &engines::STUB\n    }\n\n    fn check(&self, _: \
+             host::sys;\n\npub struct StubEngine;\n\nimpl Engine for StubEngine {\n    fn \
+             kind(&self) -> &'static EngineKind {\n        &engines::STUB\n    }\n\n    fn check(&self, _: \
              &Settings) -> Result<(), sys::Error> {\n        Ok(())\n    }\n\n    fn worker(&self) \
              -> Option<Serve> {\n        None\n    }\n\n    fn run(&self, _: &Trial, _: &mut \
              Context<'_>) -> Result<Measurement, Error> {\n        \
@@ -102,7 +102,7 @@ const ADDITIONS: &[Addition] = &[
             ("crates/experiment/src/knob/engines.rs", "    &SIM,", "    &STUB,"),
             (
                 "crates/experiment/src/knob/engines.rs",
-                "use super::engine::{Does, EngineKind, Family, Files, Keeps};",
+                "use super::engine::{Does, EngineKind, Family, FileSource, Keeps};",
                 "\n/// A stub.\npub const STUB: EngineKind =\n    EngineKind { name: \
                  \"stub-engine\", about: \"A stub\", knobs: &[LOADS], ..PLAIN };",
             ),
@@ -113,9 +113,9 @@ const ADDITIONS: &[Addition] = &[
         recipe: "A counter source",
         new: &[(
             "crates/host/src/counters/stub.rs",
-            "//! A stub.\n\nuse super::{INTERVAL_NS, Source};\nuse \
-             facts::counters::table::Field;\n\npub const STUB: Source = Source {\n    name: \
-             \"stub-source\",\n    about: \"A stub\",\n    fields: \
+            "//! A stub.\n\nuse super::{CounterSource, INTERVAL_NS};\nuse \
+             facts::counters::table::Field;\n\npub const STUB: CounterSource = CounterSource \
+             {\n    name: \"stub-source\",\n    about: \"A stub\",\n    fields: \
              &[Field::counter(\"stubs\")],\n    every_ns: INTERVAL_NS,\n    \
              born_at_zero: false,\n    open: |_, _| None,\n};\n",
         )],
@@ -189,7 +189,7 @@ const ADDITIONS: &[Addition] = &[
         )],
         changed: &[
             ("src/cli.rs", "mod talk;", "mod stub;"),
-            ("src/cli.rs", "    Undo(undo::Arguments),", "    /// A stub\n    StubCommand,"),
+            ("src/cli.rs", "    Undo(undo::UndoArguments),", "    /// A stub\n    StubCommand,"),
             (
                 "src/cli.rs",
                 "        Command::Undo(arguments) => undo::run(arguments, common),",
