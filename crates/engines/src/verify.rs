@@ -66,7 +66,7 @@ pub enum Against {
     },
 }
 
-/// What is told while it runs.
+/// What is told while a verification runs.
 #[derive(Debug)]
 pub enum VerifyEvent {
     /// A fault or a problem, one line.
@@ -77,7 +77,7 @@ pub enum VerifyEvent {
     Part(Box<VerificationPart>),
 }
 
-/// How far it is.
+/// How far a verification is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct VerifyProgress {
     /// The pass, from 1.

@@ -14,8 +14,8 @@ use host::counters::{Probe, bounds, nfs_server};
 use host::inventory::served;
 use host::sys::Host;
 
-/// The directories that the mounts of a trial show; none when another machine serves them, or
-/// nobody.
+/// What lies behind NFS mounts of a trial that this machine serves to itself: the directories that
+/// they show. None when another machine serves them, or nobody.
 #[derive(Debug)]
 pub struct LocalNfsBackend {
     served: Vec<Target>,

@@ -28,7 +28,7 @@ pub mod testing;
 pub use super::load::folders::run;
 use tally::ClientTally;
 
-/// What a client has just done.
+/// How far a client has come by the step that it has just done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientStep {
     /// A part of its round.
@@ -109,7 +109,7 @@ impl ClientTiming {
     }
 }
 
-/// What one client yielded.
+/// What one client did: its moments, its operations, its latencies and what it checked.
 #[derive(Debug, Default)]
 pub struct ClientResult {
     /// Its first operation began, monotonic clock.

@@ -39,7 +39,7 @@ pub use mdtest::MDTEST;
 pub use pgbench::{PGBENCH, PgbenchEngine};
 pub use sysbench::SYSBENCH;
 
-/// One tool.
+/// An installed tool as an engine.
 #[derive(Debug)]
 pub struct ToolEngine {
     /// What is known of the engine that it is.

@@ -214,7 +214,7 @@ fn understood<T: DeserializeOwned>(line: &str) -> Result<T, String> {
 
 const NOT_US: &str = "what answers there is no `brickyard receive`";
 
-/// Why a greeting came to nothing.
+/// Why a caller was not let in.
 struct GreetingRefusal {
     why: String,
     busy: bool,

@@ -17,7 +17,7 @@ pub struct Tick {
     pub monotonic_ns: u64,
 }
 
-/// By how much their clock is ahead of ours.
+/// By how much the other end's clock is ahead of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockOffset {
     /// Theirs less ours, ns.

@@ -18,7 +18,7 @@ pub enum Greeting {
     Bytes(StreamAnnouncement),
 }
 
-/// Who calls.
+/// How an end introduces itself: its version, its protocol, its nonce.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Introduction {
     /// The version of Brickyard, for people.
@@ -29,7 +29,7 @@ pub struct Introduction {
     pub nonce: String,
 }
 
-/// A stream of bytes that was announced.
+/// Announces a stream of bytes, which follows.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StreamAnnouncement {
     /// What the listener gave out for this trial.
@@ -38,7 +38,7 @@ pub struct StreamAnnouncement {
     pub stream: usize,
 }
 
-/// What the listener says.
+/// What the listener answers to a greeting.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ListenerAnswer {
@@ -75,7 +75,7 @@ pub struct Purpose {
     pub settings: bool,
 }
 
-/// The machine at an end, for the record.
+/// The machine at the other end, for the record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PeerMachine {

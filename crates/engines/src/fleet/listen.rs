@@ -53,7 +53,7 @@ pub struct Listener {
     door: Arc<ListenerState>,
 }
 
-/// Who is let in, and for what.
+/// The rules by which callers are let in.
 #[derive(Clone, Debug)]
 struct AdmissionRules {
     token: Option<Token>,
@@ -61,7 +61,7 @@ struct AdmissionRules {
     settings: bool,
 }
 
-/// What the threads of all connections share.
+/// What the threads of all connections of a listener share.
 #[derive(Debug)]
 struct ListenerState {
     /// Connections that have not said what they are for.
@@ -74,7 +74,7 @@ struct ListenerState {
     renewal: Mutex<Option<Sender<()>>>,
 }
 
-/// Who is being talked to.
+/// The callers that are being talked to.
 #[derive(Debug, Default)]
 struct CurrentCallers {
     /// Whose trials are run.
@@ -116,6 +116,7 @@ impl CurrentCallers {
     }
 }
 
+/// The streams of a trial that are to come, by their ticket.
 #[derive(Debug)]
 struct ExpectedStreams {
     ticket: String,

@@ -30,7 +30,7 @@ const LOOK: Duration = Duration::from_millis(20);
 const NOTES_MAX: usize = 64;
 const TEXT_MAX: usize = 600;
 
-/// What the caller says.
+/// What a caller asks of the listener's settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SettingsAsk {
@@ -44,7 +44,7 @@ pub enum SettingsAsk {
     Back {},
 }
 
-/// What the listener says.
+/// What the listener replies when settings are asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SettingsReply {
@@ -119,7 +119,7 @@ pub fn keep(mut session: Session, changes: &dyn Changes, tell: &dyn Fn(&str)) {
     }
 }
 
-/// A talk, and whether it has changed anything.
+/// A talk about settings at the listener's end, and whether it has changed anything.
 struct SettingsSession<'a> {
     session: &'a Session,
     changes: &'a dyn Changes,
@@ -190,7 +190,7 @@ pub enum Unset {
     Lost(Error),
 }
 
-/// The caller's side of the talk.
+/// A talk about settings at the caller's end.
 #[derive(Debug)]
 pub struct SettingsCaller {
     call: Call,

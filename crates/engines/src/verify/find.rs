@@ -14,7 +14,7 @@ use host::sys::signal::Stop;
 /// Folders nest no deeper than the kernel's longest path has parts.
 const DEPTH_MAX: usize = 2048;
 
-/// What is to be read.
+/// The files and devices that are to be read, and what cannot be.
 #[derive(Debug, Default)]
 pub struct FoundTargets {
     /// Files and devices, each once.
@@ -112,6 +112,7 @@ pub fn find(paths: &[PathBuf], cross: bool, stop: &Stop) -> FoundTargets {
     found
 }
 
+/// A walk through directories that finds files.
 struct DirectoryWalk<'a> {
     cross: bool,
     stop: &'a Stop,

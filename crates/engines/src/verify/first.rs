@@ -35,6 +35,7 @@ pub fn stream(shared: &VerificationContext, checksum: Checksum) {
     }
 }
 
+/// A span of blocks that is read and held against its sums.
 struct SpanReading<'a> {
     shared: &'a VerificationContext,
     span: BlockSpan,

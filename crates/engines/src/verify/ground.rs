@@ -32,7 +32,7 @@ pub struct ReadingEvidence {
     pub devices: Vec<String>,
 }
 
-/// What a reading did itself.
+/// What a reading itself counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReadingCounters {
     /// Bytes that the kernel delivered.

@@ -132,7 +132,7 @@ fn folder_of_most(folders: &[PathBuf], entries: &[Entry]) -> PathBuf {
     if folder == Path::new(".") { PathBuf::new() } else { folder }
 }
 
-/// What the user asked for.
+/// The files that the user named among those of a list.
 struct RequestedFiles {
     real: Vec<PathBuf>,
     missing: Vec<PathBuf>,

@@ -29,7 +29,7 @@ pub struct VerificationPart {
     pub measurement: Measurement,
 }
 
-/// The reading on its way, and what there was before it.
+/// The reading that is on its way, and what there was before it.
 #[derive(Debug)]
 pub struct OngoingReading {
     number: u32,

@@ -316,7 +316,7 @@ fn end_pass(shared: &VerificationContext, whole: bool) {
     }
 }
 
-/// Says that a stream has ended, however it did.
+/// Says, when it is dropped, that a stream has ended.
 struct EndNotice<'a>(&'a VerificationContext);
 
 impl Drop for EndNotice<'_> {

@@ -25,7 +25,7 @@ use host::sys::signal::Stop;
 /// The kind of a place that the kernel could not read.
 pub const UNREADABLE: &str = "unreadable";
 
-/// What a stream says to whoever waits.
+/// What a stream of a verification says to whoever waits.
 #[derive(Debug)]
 pub enum VerifyStreamMessage {
     /// One line for people.
@@ -91,7 +91,7 @@ impl BlockSums {
     }
 }
 
-/// What was found so far.
+/// What a verification has found so far.
 #[derive(Debug, Default)]
 pub struct VerificationTally {
     /// What was wrong with the bytes.
@@ -106,7 +106,7 @@ pub struct VerificationTally {
     told: BTreeSet<(String, ProblemKind)>,
 }
 
-/// Everything that streams share.
+/// Everything that the streams of a verification share.
 #[derive(Debug)]
 pub struct VerificationContext {
     /// All files.
@@ -142,7 +142,7 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A piece of work: blocks of one file.
+/// Some blocks of one file, which a stream reads next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockSpan {
     /// Which file.

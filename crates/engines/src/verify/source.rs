@@ -69,7 +69,7 @@ impl Stamp {
     }
 }
 
-/// A file or a device that is open.
+/// Reads a file or a device that it has opened.
 #[derive(Debug)]
 pub struct TargetReader {
     file: File,

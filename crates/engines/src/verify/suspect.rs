@@ -25,7 +25,7 @@ const PLACES_MAX: usize = 4;
 /// What the third way reads by.
 const OTHER_BYTES: usize = 64 << 10;
 
-/// A block whose sum is not what it was.
+/// A block whose sum is not the one that it had before.
 pub struct MismatchedBlock<'a> {
     /// Where faults are kept.
     pub shared: &'a VerificationContext,

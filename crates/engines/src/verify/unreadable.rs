@@ -26,7 +26,7 @@ pub fn is_of_the_device(why: &Error) -> bool {
     why.raw_os_error().is_some_and(|number| OF_DEVICES.contains(&number))
 }
 
-/// A row of bytes that cannot be read.
+/// Bytes in a row that cannot be read, and why.
 #[derive(Debug)]
 struct UnreadableRange {
     offset: u64,

@@ -17,7 +17,7 @@ use experiment::knob::{self, Settings};
 use experiment::measurement::Note;
 use host::sys::Host;
 
-/// What all clients of a trial share.
+/// A trial as each of its clients sees it: what all of them share.
 pub struct ClientTrial<W> {
     /// What the engine made for all of them.
     pub work: W,
@@ -38,7 +38,7 @@ impl<W> ClientTrial<W> {
     }
 }
 
-/// What all clients share, and what is to be noted.
+/// The load that an engine made for all clients, and what is to be noted; or why it made none.
 pub type MakeResult<W> = Result<(W, Vec<Note>), Error>;
 
 /// What the clients of a trial need.

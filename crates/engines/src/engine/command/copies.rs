@@ -44,7 +44,7 @@ pub struct EndedProgram {
     pub refused: Option<std::io::Error>,
 }
 
-/// What the parent said.
+/// What the parent can tell the worker to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParentCommand {
     /// Let the programs go.

@@ -3,7 +3,7 @@
 use super::copies::ParentCommand;
 use host::sys::Error;
 
-/// Why there is no result.
+/// Why a trial of programs has no result.
 pub enum NoCommandResult {
     /// It failed, with what to say.
     Failed(String),

@@ -2,7 +2,7 @@
 
 use host::sys::Error;
 
-/// What is wrong, and what would work.
+/// Why a trial of programs cannot be run, and what would work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandRefusal {
     /// What is wrong.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 /// Kept of the beginning, and again of the end, bytes.
 pub const KEPT_BYTES: usize = 64 << 10;
 
-/// What one stream said.
+/// The beginning and the end of what a program said on one of its outputs.
 #[derive(Clone, Debug, Default)]
 pub struct BoundedOutput {
     /// All that was said, bytes.

@@ -43,7 +43,7 @@ pub enum ServerReadiness {
     Succeeds(ProgramStart),
 }
 
-/// What the worker is to do.
+/// What the worker of a trial of programs is to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandSpec {
     /// One a copy.
@@ -77,7 +77,7 @@ pub struct CommandSpec {
     pub parent: u32,
 }
 
-/// What the worker says.
+/// What the worker of a trial of programs says to its parent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandWorkerMessage {

@@ -92,7 +92,7 @@ fn left_behind(ran: Result<(), NoCommandResult>, program: &str) -> NoCommandResu
     }
 }
 
-/// One trial on its way.
+/// A trial of programs on its way.
 struct CommandTrial<'a> {
     spec: &'a CommandSpec,
     copies: &'a mut Copies,

@@ -161,7 +161,7 @@ fn measurement(
     }
 }
 
-/// The talk with one worker.
+/// The talk with the worker of one trial of programs.
 struct CommandWorkerDialog<'a, 'b> {
     worker: Worker,
     context: &'a mut Context<'b>,

@@ -13,7 +13,7 @@ use host::sys::Error;
 use host::sys::output::Folder;
 use host::sys::pages::drop_cached;
 
-/// By which numbers files are made.
+/// The files that are made to be joined: how many, how large, and what draws their values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConcatInputs {
     /// Files.

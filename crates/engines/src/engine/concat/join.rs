@@ -15,7 +15,7 @@ use host::sys::{Error, clock};
 /// A header of at most 100 variables is shorter.
 const HEADER_BYTES_MAX: u64 = 64 << 10;
 
-/// What was done, and how long it took.
+/// What a join read and wrote, and how long it took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JoinTotals {
     /// Bytes of values read.
@@ -105,6 +105,7 @@ impl Pieces {
     }
 }
 
+/// Copies values from the inputs to the output, and counts them.
 struct ValueCopier<'a> {
     block: Vec<u8>,
     to: File,

@@ -21,7 +21,7 @@ use experiment::measurement::Operation;
 use host::sys::beneath;
 use host::sys::clock::unix_ns;
 
-/// What all clients of a trial share.
+/// The load of a trial of transactions: what all its clients share.
 #[derive(Debug)]
 pub struct DatabaseLoad {
     /// How a bank is kept.

@@ -30,7 +30,7 @@ pub struct Transfer {
     pub delta: i64,
 }
 
-/// Draws for one client.
+/// Draws the transfers of one client.
 #[derive(Clone, Debug)]
 pub struct TransferDraw {
     branches: u64,

@@ -14,7 +14,7 @@ pub use shuffle::Shuffle;
 pub use walk::StrideWalk;
 pub use zipf::Zipf;
 
-/// Yields blocks for ever.
+/// Yields the blocks of a stream in some order, for ever.
 pub trait AddressGenerator: Clone {
     /// The next block, below the number of blocks. No allocation, no system call.
     fn next(&mut self) -> u64;

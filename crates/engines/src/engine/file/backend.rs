@@ -17,7 +17,7 @@ pub mod single;
 pub mod stdio;
 pub mod sync;
 
-/// What to do with a buffer.
+/// What an I/O does with its buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoKind {
     /// Fill it from the file.
@@ -39,7 +39,7 @@ pub struct Completion {
     pub result: i32,
 }
 
-/// What was found of bytes where they lie.
+/// Whether bytes were right where they lie, if they were looked at before they were copied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InPlaceVerdict {
     /// Nobody looked there.

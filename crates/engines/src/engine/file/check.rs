@@ -62,7 +62,7 @@ pub trait Check {
 /// time. Nobody has kept the wrong ones.
 pub const UNSTEADY: &str = "unsteady";
 
-/// Nothing is checked.
+/// Of a stream whose bytes are not checked.
 #[derive(Clone, Copy, Debug)]
 pub struct NoCheck;
 
@@ -93,7 +93,7 @@ pub struct CheckContext<'a> {
     pub waits: bool,
 }
 
-/// Blocks that name themselves.
+/// Checks the blocks of one stream, which name themselves.
 pub struct BlockCheck<'a> {
     format: Format,
     written: &'a [FileIdentity],

@@ -22,7 +22,7 @@ mod unchecked;
 
 pub use crate::engine::load::cpus::{Pinning, pin};
 
-/// In which order blocks come.
+/// The order in which the blocks of a file are read or written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AccessOrder {
     /// One after the other.
@@ -122,7 +122,7 @@ impl AtWrap {
     }
 }
 
-/// One trial's load.
+/// What one trial of the file engine is to do.
 #[derive(Clone, Debug)]
 pub struct FileJob {
     /// In which order.

@@ -111,7 +111,7 @@ pub struct FileLaneResult {
     pub halved: u64,
 }
 
-/// One stream.
+/// The loop of one stream of the file engine, and all that it touches.
 pub struct FileLane<'a, B, G, C> {
     backend: B,
     address: G,
@@ -145,6 +145,7 @@ pub struct FileLane<'a, B, G, C> {
     rounds_over: bool,
 }
 
+/// What a lane has done, by direction, in all and while it was timed.
 #[derive(Clone, Copy, Debug, Default)]
 struct LaneCounts {
     reads: u64,

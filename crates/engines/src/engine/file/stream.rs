@@ -30,7 +30,7 @@ use host::sys::arena::Pages;
 use host::sys::clock::{monotonic_ns, thread_cpu_ns};
 use host::sys::{Host, filter};
 
-/// What all streams of a trial are given.
+/// A trial of the file engine as its streams see it: what all of them are given.
 #[derive(Debug)]
 pub struct FileTrial {
     /// What to do.
@@ -66,7 +66,7 @@ impl FileTrial {
     }
 }
 
-/// What one stream yielded.
+/// What one stream did: its operations, its latencies, its fsync and what it checked.
 #[derive(Debug, Default)]
 pub struct FileStreamResult {
     /// Of the load.
@@ -175,6 +175,7 @@ fn no_aio(job: &FileJob, why: &std::io::Error) -> String {
     }
 }
 
+/// One stream whose buffers are made, before it has a backend.
 struct FileStream<'a> {
     trial: &'a FileTrial,
     index: usize,

@@ -31,7 +31,7 @@ pub struct LostBlock {
     pub what: String,
 }
 
-/// What came of it.
+/// What came of the check: the blocks that were read, those that are lost, and where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlushCheckResult {
     /// Blocks that were read.

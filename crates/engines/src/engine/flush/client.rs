@@ -28,7 +28,7 @@ struct Appender {
     begun: bool,
 }
 
-/// What all streams share.
+/// The load of a trial of flushes: what all its streams share, the log among it.
 #[derive(Debug)]
 pub struct FlushLoad {
     format: Format,
@@ -195,6 +195,7 @@ pub fn run(trial: &ClientTrial<FlushLoad>, index: usize) -> Result<ClientResult,
     Ok(yielded)
 }
 
+/// One stream that writes pieces, flushes them, and notes what was acknowledged.
 struct FlushStream<'a> {
     work: &'a FlushLoad,
     stream: u64,

@@ -33,7 +33,7 @@ pub struct LoggedFiles {
     pub checksum: Checksum,
 }
 
-/// One write.
+/// One write of a piece, by the piece's number and which writing of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PieceWrite {
     /// Number of the piece in its file.

@@ -55,7 +55,7 @@ pub fn name(stream: u64) -> String {
     format!("stream-{stream:05}.dat")
 }
 
-/// How a read ended.
+/// How a read of a stream's file ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadOutcome {
     /// So many bytes; fewer than were asked for where the file ends.

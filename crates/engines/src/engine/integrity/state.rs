@@ -95,7 +95,7 @@ pub struct FaultyBlock {
     pub unreadable: bool,
 }
 
-/// Where a stream stands.
+/// Where a stream stands: its generation, its phase, and the faults that are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamState {
     /// Complete generations; the newest is one less, and the next one to be written bears this.

@@ -33,6 +33,7 @@ pub fn run(trial: &ClientTrial<IntegrityLoad>, index: usize) -> Result<ClientRes
     Ok(yielded)
 }
 
+/// One stream that writes generations over each other and reads them back.
 struct IntegrityStream<'a> {
     trial: &'a ClientTrial<IntegrityLoad>,
     work: &'a IntegrityLoad,

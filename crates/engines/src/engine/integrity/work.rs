@@ -18,7 +18,7 @@ use base::value::Stop;
 use experiment::knob::{self, Settings};
 use host::sys::{Host, beneath};
 
-/// What all streams share.
+/// The load of a trial of integrity: what all its streams share.
 #[derive(Debug)]
 pub struct IntegrityLoad {
     /// Of the blocks that are checked.

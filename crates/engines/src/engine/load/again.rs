@@ -20,7 +20,7 @@ const LARGER_BYTES: u64 = 64 << 10;
 /// What direct I/O is aligned to where the file system does not ask for more.
 const ALIGN_BYTES: u64 = 4096;
 
-/// A place that was read, and how.
+/// A place of a file that was read, and the request by which it came.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadLocation<'a> {
     /// What it was read through.
@@ -39,7 +39,7 @@ pub struct ReadLocation<'a> {
     pub bytes: usize,
 }
 
-/// What the readings gave.
+/// What reading a place again gave, and what follows from it.
 #[derive(Clone, Debug, Default)]
 pub struct RereadResult {
     /// Each of them, as it is kept.
@@ -50,7 +50,7 @@ pub struct RereadResult {
     pub same: Option<Vec<u8>>,
 }
 
-/// The answer to one reading.
+/// What one more reading of a place gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum RereadAnswer {
     Right,

@@ -26,7 +26,7 @@ pub enum LoadPhase {
     Stop = 3,
 }
 
-/// What happens in a stream, told to the controller.
+/// What happens to a load, told to its controller.
 #[derive(Debug)]
 pub enum LoadEvent {
     /// A line from the parent; `None` at the end of the input.
@@ -137,7 +137,7 @@ pub struct TrialMoments {
     completed_ns: [u64; 2],
 }
 
-/// What all threads of the load share.
+/// What all threads of a load share: its phase, its counters, its moments and its gate.
 #[derive(Debug)]
 pub struct LoadControl {
     phase: AtomicU32,

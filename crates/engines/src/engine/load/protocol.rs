@@ -62,7 +62,7 @@ pub struct WorkerDirectories {
     pub held: Option<Vec<Named>>,
 }
 
-/// What the blocks of a file say of it, where they can be checked.
+/// Which file a block says that it belongs to, where blocks can be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileIdentity {
     /// Its number, that no other file of its campaign and generation has.
@@ -130,7 +130,7 @@ impl WorkerCommand {
     }
 }
 
-/// What the worker says.
+/// What the worker says to its parent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkerMessage {
@@ -164,7 +164,7 @@ pub struct Prepared {
     pub notes: Vec<Note>,
 }
 
-/// How it goes.
+/// How far a load is, and how fast it went since it was told last.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadProgress {
     /// Since the streams were let go, ns.

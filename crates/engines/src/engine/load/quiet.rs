@@ -49,7 +49,7 @@ pub fn wait(host: &Host, levels: &[Vec<String>], is_over: impl Fn() -> bool) -> 
     Some(Note::new("not-quiet", restless.told(levels)))
 }
 
-/// A wait that was in vain.
+/// Devices that did not become quiet: how long that was waited for, and what they read meanwhile.
 #[derive(Debug, PartialEq, Eq)]
 struct BusyDevices {
     waited_ns: u64,

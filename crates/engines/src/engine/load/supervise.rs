@@ -39,7 +39,7 @@ const ENDING_MAX: Duration = Duration::from_secs(10);
 /// How much longer than it should a load may run before it is told to stop.
 const LATE_MAX_NS: u64 = 30_000_000_000;
 
-/// What a worker is started for.
+/// What a worker is started for: its engine, its line, and how long it may take.
 #[derive(Debug)]
 pub struct WorkerTask {
     engine: String,

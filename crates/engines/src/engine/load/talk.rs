@@ -14,7 +14,7 @@ const STACK_BYTES: usize = 256 << 10;
 
 /// What a trial came to: its last message, or why there is none.
 pub type ConductResult = Result<WorkerMessage, NoLoadResult>;
-/// Whether the parent could be told.
+/// Whether the parent could be told something.
 pub type NotifyResult = Result<(), sys::Error>;
 
 /// The worker process: as [`serve`] on standard input and output, dying with its parent.
@@ -76,7 +76,7 @@ pub fn serve(
     Ok(())
 }
 
-/// Why there is no result.
+/// Why a load has no result.
 pub enum NoLoadResult {
     /// The trial failed.
     Engine(Error),

@@ -17,7 +17,8 @@ const LOOK_EVERY_NS: u64 = 1_000_000_000;
 /// load mostly with it.
 const LOOK_MAX_NS: u64 = 5 * LOOK_EVERY_NS;
 
-/// Watches over one load.
+/// Watches over one silent load, and tells when neither it nor its devices have moved for too
+/// long.
 #[derive(Debug)]
 pub struct StallDetector {
     host: Host,

@@ -103,6 +103,7 @@ pub fn load(
     Ok(watch.end())
 }
 
+/// Samples a load and decides when it is over.
 struct TrialWatcher<'a> {
     shared: &'a LoadControl,
     rules: StopRules,

@@ -18,7 +18,7 @@ use base::pattern::Data;
 use experiment::measurement::Operation;
 use host::sys::beneath;
 
-/// What all clients of a trial share.
+/// The load of a trial of mail: what all its clients share.
 #[derive(Debug)]
 pub struct MailLoad {
     /// What transactions are drawn by.
@@ -78,6 +78,7 @@ impl PoolFileName {
     }
 }
 
+/// One client with its pool of files, as postmark has it.
 struct MailClient<'a> {
     work: &'a MailLoad,
     folder: OwnedFd,

@@ -9,7 +9,7 @@ use experiment::knob::{self, Settings};
 /// The biases are of ten.
 const OF: u64 = 10;
 
-/// What is drawn from.
+/// The rules of postmark by which transactions are drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MailRules {
     /// Files when the transactions begin.
@@ -66,7 +66,7 @@ impl MailRules {
     }
 }
 
-/// Draws for one client.
+/// Draws the transactions of one client.
 #[derive(Clone, Debug)]
 pub struct MailDraw {
     rules: MailRules,

@@ -14,7 +14,7 @@ use crate::engine::Error;
 use crate::engine::file::check::{BlockCheck, Check};
 use experiment::measurement::Integrity;
 
-/// The thread that looks.
+/// The thread that reads again what came wrong at the other end.
 pub struct RereadThread(JoinHandle<Result<Vec<Integrity>, Error>>);
 
 /// Has what comes to the sender looked at, for as long as there is one; `None` where nothing of

@@ -64,7 +64,7 @@ pub fn join_samples(mut near: Series, far: &Series) -> Series {
     near
 }
 
-/// What a column of both ends is made of.
+/// How a column of both ends becomes one.
 #[derive(Clone, Copy)]
 enum ColumnMerge {
     Sum,

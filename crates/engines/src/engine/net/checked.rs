@@ -21,7 +21,7 @@ pub const ON_ARRIVAL: &str = "checked-on-arrival";
 /// The receiver asks for so many bytes at once, or for a block when that is more.
 const READ_BYTES: usize = 128 << 10;
 
-/// What a sender sends next of its stream.
+/// The messages of a sender, whose blocks name themselves.
 pub struct CheckedMessages {
     format: Format,
     message: Vec<u8>,

@@ -25,7 +25,7 @@ use experiment::measurement::integrity::FAULTS_MAX;
 /// may have 1 MiB.
 const TOLD_BYTES_MAX: u64 = 64 << 20;
 
-/// What a stream sends over and over.
+/// The files that one stream sends over and over, by how their blocks name themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DueFiles {
     /// Blocks of each file, of the length that the load has.
@@ -92,7 +92,7 @@ impl WrongBlock {
     }
 }
 
-/// Where wrong blocks are told.
+/// Is told of blocks that came wrong.
 pub trait WrongBlockListener: Send + Sync + std::fmt::Debug {
     /// One came.
     fn hears(&self, wrong: WrongBlock);
@@ -203,7 +203,7 @@ impl ExpectedFiles {
     }
 }
 
-/// Looks at what arrives of one stream.
+/// Holds what arrives of one stream against what is due.
 #[derive(Debug)]
 pub struct ArrivalCheck<'a> {
     of: &'a ExpectedFiles,

@@ -36,7 +36,7 @@ mod ways;
 
 /// How often a sender at the end of its files looks whether all has arrived, ns.
 const LOOK_NS: u64 = 50_000;
-/// What is to be read next.
+/// A position in a stream's files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct FilePosition {
     /// Of the stream's files.

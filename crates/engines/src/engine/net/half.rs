@@ -5,7 +5,7 @@ use super::runner::StreamEnds;
 use super::work::NetEndResult;
 use experiment::measurement::{Integrity, Note};
 
-/// Half a load. Ends of streams that are on the other machine have no socket here.
+/// One machine's half of a load. Ends of streams on the other machine have no socket here.
 pub trait HalfLoad: StreamEnds<Yield = NetEndResult> {
     /// What must be said of it so far.
     fn notes(&self) -> Vec<Note>;

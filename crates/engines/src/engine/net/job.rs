@@ -76,7 +76,7 @@ pub enum ReceivePath {
     Multishot,
 }
 
-/// What lies between the two ends.
+/// What the user wants between the two ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NetworkPathChoice {
     /// A veth pair where root allows, else loopback.
@@ -115,7 +115,7 @@ pub fn of_mtu(mtu: u32, over_ipv4: bool) -> usize {
     (mtu as usize).saturating_sub(headers).clamp(HEADER_BYTES, DATAGRAM_MAX)
 }
 
-/// One trial.
+/// What one trial over a network is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetJob {
     /// Bytes of one message; of files, of one block.

@@ -55,7 +55,7 @@ pub struct TwoMachineTrial {
     pub prepared: Prepared,
 }
 
-/// What came of both halves.
+/// What came of both halves of a trial.
 pub struct TwoMachineResult {
     /// What was done here; its files are to be asked.
     pub work: Arc<NetLoad>,
@@ -65,7 +65,7 @@ pub struct TwoMachineResult {
     pub result: LoadResult,
 }
 
-/// What was done here, and what came of the other end.
+/// What this end's half gave, beside what the far end's did.
 struct JoinedHalves {
     /// Of the receivers' controller, when they are here.
     load: Option<LoadResult>,
@@ -141,7 +141,7 @@ pub fn halves<E: HalfLoad>(
     Ok((yields, LoadResult { notes, ..result }))
 }
 
-/// The far end.
+/// The far end of a trial, on another machine that was called.
 pub struct RemoteEnd {
     address: PeerAddress,
     call: Call,
@@ -150,7 +150,7 @@ pub struct RemoteEnd {
     tells: Option<Sender<WrongBlock>>,
 }
 
-/// What the far end says, read by a thread.
+/// The lines of the far end, read by a thread.
 struct RemoteLines {
     /// The last one may be why there are no more.
     lines: Receiver<Result<PeerMessage, String>>,
@@ -482,7 +482,7 @@ fn follow(
     }
 }
 
-/// What the far end, which sends, is told.
+/// Tells the far end, which sends, when to begin and to stop, and that somebody is still here.
 struct NoticesToRemoteEnd(LineWriter);
 
 impl OtherEnd for NoticesToRemoteEnd {

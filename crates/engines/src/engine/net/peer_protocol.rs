@@ -21,7 +21,7 @@ use crate::fleet::Alignment;
 use experiment::measurement::{Note, datagrams, network};
 use facts::counters::series::Series;
 
-/// What the far end is to do its half of.
+/// The order of a trial: what the far end is to do its half of.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PeerOrder {
     /// The engine.
@@ -48,7 +48,7 @@ pub enum PeerWord {
     Yielded(Box<HalfResult>),
 }
 
-/// What the far end is told besides the order and what a worker is told.
+/// What the near end tells while the trial runs, besides what a worker is told.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PeerNotice {
@@ -58,7 +58,7 @@ pub enum PeerNotice {
     Here {},
 }
 
-/// What the near end hears.
+/// A line of the far end, as the near end reads it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum PeerMessage {
@@ -68,7 +68,7 @@ pub enum PeerMessage {
     Message(WorkerMessage),
 }
 
-/// Half a trial. Times are of the clock of the end that yields.
+/// The result of one machine's half of a trial. Times are of that machine's clock.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct HalfResult {
     /// What the receivers' controller saw; `None` of senders.

@@ -43,7 +43,7 @@ const SILENCE_MAX_NS: u64 = 15_000_000_000;
 /// How often that is looked at.
 const LOOK_FOR: Duration = Duration::from_secs(1);
 
-/// Is told how much was sent of each stream.
+/// Is told how much was sent of each stream, bytes.
 type SentListener = Box<dyn Fn(&[u64]) + Send>;
 
 /// What the thread that hears the caller and the trial share.
@@ -132,7 +132,7 @@ fn listen(mut link: LineReader, voice: &LineWriter, events: &Sender<LoadEvent>, 
     let _ = events.send(LoadEvent::Input(None));
 }
 
-/// Who orders, and within what.
+/// Whose order is carried out, and within what bounds.
 struct OrderContext<'a> {
     session: &'a Session,
     bounds: &'a Bounds,
@@ -340,7 +340,7 @@ fn expected(
     expected.map(Some).map_err(Error::Failed)
 }
 
-/// What the near end, which sends, is told.
+/// Tells the near end when it must stop, and of blocks that came wrong.
 #[derive(Debug)]
 struct NoticesToLocalEnd(LineWriter);
 

@@ -134,6 +134,7 @@ impl GatheredSend {
     }
 }
 
+/// Sends that are linked to each other in one io_uring.
 struct SendChain<'a> {
     ring: IoUring,
     buffers: &'a Buffers,

@@ -24,7 +24,7 @@ const END_LOOK: Duration = Duration::from_millis(2);
 /// How often a sender of datagrams hears that somebody takes them, ns.
 const HERE_EVERY_NS: u64 = 1_000_000_000;
 
-/// What both ends of all streams share.
+/// A load over a network: what both ends of all its streams share, and how each of them runs.
 pub trait StreamEnds: Send + Sync + 'static {
     /// What one end yields.
     type Yield: Send + 'static;
@@ -48,8 +48,8 @@ pub trait StreamEnds: Send + Sync + 'static {
     fn row(&self) -> Vec<u64>;
 }
 
-/// What came of it: what the controller saw, the yields of sender, receiver, sender, ... in turn,
-/// and the samples, on the monotonic clock.
+/// How a run ended: what the controller saw, what sender, receiver, sender, ... did in turn, and
+/// the samples, on the monotonic clock.
 pub type RunOutcome<Y> = (WatchedTrial, Vec<Y>, Series);
 
 /// The other end, where it is on another machine.
@@ -145,7 +145,7 @@ fn tell_of_the_end<E: StreamEnds>(
     })
 }
 
-/// Threads of streams, and the one that samples them.
+/// The threads of streams under way, and the one that samples them.
 pub struct RunningStreams<E: StreamEnds> {
     ends: Arc<E>,
     threads: Vec<JoinHandle<Option<E::Yield>>>,

@@ -18,7 +18,7 @@ pub const UNKNOWN: u64 = u64::MAX;
 /// Runs of files that another machine is told of in one line, each of some hundred bytes.
 const RUNS_MAX: usize = 8192;
 
-/// The files of a trial, and what became of them.
+/// The files that a trial sends, and what became of them.
 #[derive(Debug)]
 pub struct SentFiles {
     /// How they are read.

@@ -79,7 +79,7 @@ struct UdpReceiverCounters {
     over: AtomicBool,
 }
 
-/// What all ends share.
+/// A load of datagrams: what the ends of all its streams share.
 #[derive(Debug)]
 pub struct UdpLoad {
     job: NetJob,

@@ -18,7 +18,7 @@ use host::sys::clock::monotonic_ns;
 use host::sys::link::{self, Namespace};
 use host::sys::{self, Host};
 
-/// An end of each pair that is made for a trial.
+/// One of the two ends of each veth pair that is made for a trial.
 #[derive(Clone, Copy)]
 struct PairEnd(u8);
 
@@ -64,7 +64,7 @@ pub struct Wire<T> {
     pub cpus: Vec<usize>,
 }
 
-/// A place with an address on each link.
+/// One end of what lies between both, with an address on each link.
 #[derive(Debug)]
 pub struct NetworkEnd {
     namespace: Option<Namespace>,

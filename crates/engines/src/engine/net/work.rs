@@ -17,7 +17,7 @@ use crate::engine::load::protocol::{Failure, LoadFailure};
 use experiment::measurement::Note;
 use host::sys::clock::{ThreadClock, monotonic_ns, thread_cpu_ns};
 
-/// What one thread counts, alone on its cache lines.
+/// What one end of a stream counts, alone on its cache lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct EndCounters {
@@ -47,7 +47,7 @@ impl EndCounters {
     }
 }
 
-/// What all ends share.
+/// A load of streams: what the ends of all of them share.
 #[derive(Debug)]
 pub struct NetLoad {
     /// What is to be done.
@@ -146,7 +146,7 @@ impl NetLoad {
     }
 }
 
-/// What one end yielded.
+/// What one end of a stream did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetEndResult {
     /// Let go, monotonic clock, ns.
@@ -217,7 +217,7 @@ pub fn add(counter: &AtomicU64, more: u64) {
     counter.store(counter.load(Relaxed) + more, Relaxed);
 }
 
-/// What a receiver tells of what arrives.
+/// Counts what arrives at a receiver, and tells everybody.
 pub struct ReceiverTally<'a> {
     shared: &'a LoadControl,
     cell: &'a StreamCounters,

@@ -17,7 +17,7 @@ use crate::engine::load::protocol::{Failure, LoadFailure};
 use base::pattern::Data;
 use experiment::measurement::Operation;
 
-/// What all clients of a trial share.
+/// The load of a replay: what all its clients share.
 #[derive(Debug)]
 pub struct ReplayLoad {
     /// What they go through.
@@ -40,6 +40,7 @@ pub fn run(trial: &ClientTrial<ReplayLoad>, index: usize) -> Result<ClientResult
     carry(&mut client, &trial.terms, &trial.shared, index)
 }
 
+/// One client that goes through the program.
 struct ReplayClient<'a> {
     work: &'a ReplayLoad,
     disk: Disk,

@@ -54,7 +54,7 @@ impl ClientPath {
     }
 }
 
-/// What is done besides what the loadfile says.
+/// How a client goes about it, besides what the loadfile says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReplayOptions {
     /// Names are looked for in other case before they are missing.

@@ -142,7 +142,7 @@ impl std::fmt::Display for Status {
     }
 }
 
-/// One operation.
+/// One operation of a loadfile, and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadfileLine {
     /// Where it stands in its file, from 1.
@@ -199,6 +199,7 @@ pub fn parse(text: &str) -> Result<Loadfile, LoadfileError> {
     Ok(reader.file)
 }
 
+/// A loadfile that is being read, and the paths that are known so far.
 struct LoadfileParser {
     file: Loadfile,
     known: HashMap<String, Path>,

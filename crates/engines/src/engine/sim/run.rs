@@ -51,7 +51,7 @@ pub struct Course {
     pub stopped_s: Option<f64>,
 }
 
-/// A trial under way.
+/// A simulated trial under way.
 pub struct SimulatedTrial<'a> {
     model: &'a Model,
     /// One a stream.

@@ -15,7 +15,7 @@ const NAMES_MAX: u64 = 10_000_000;
 /// Files that are larger are written in pieces of this size.
 const PIECE_BYTES: u64 = 1 << 20;
 
-/// What is done to each name.
+/// The operation that a trial does to each name of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeOperation {
     /// openat(2) with O_CREAT and O_EXCL, write(2) of the whole file, close(2).
@@ -121,7 +121,7 @@ impl TreeOperation {
     }
 }
 
-/// One trial's load.
+/// What one trial of the tree engine is to do.
 #[derive(Clone, Debug)]
 pub struct TreeJob {
     /// What is done.

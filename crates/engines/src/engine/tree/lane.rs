@@ -35,7 +35,7 @@ pub struct TreeLaneResult {
     pub rounds: u64,
 }
 
-/// An operation that failed.
+/// An operation on a tree that failed.
 #[derive(Clone, Copy, Debug)]
 pub struct TreeFault {
     /// On what.
@@ -44,7 +44,7 @@ pub struct TreeFault {
     pub why: Errno,
 }
 
-/// One stream.
+/// The loop of one stream of the tree engine.
 pub struct TreeLane<'a> {
     job: &'a TreeJob,
     shared: &'a LoadControl,

@@ -12,7 +12,7 @@ use crate::engine::Error;
 use crate::engine::load::room::Room;
 use host::sys::beneath;
 
-/// Where one stream works.
+/// The tree that a stream works in, and how many share it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamTree {
     /// The top of its tree.

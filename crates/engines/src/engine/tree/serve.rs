@@ -222,6 +222,7 @@ fn names(job: &TreeJob, place: &StreamTree) -> Vec<u64> {
     files.map(|(files, number)| files * place.sharing as u64 + below(number)).collect()
 }
 
+/// One stream whose directories are open.
 struct TreeStream<'a> {
     trial: &'a TreeTrial,
     index: usize,

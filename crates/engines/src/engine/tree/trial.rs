@@ -7,7 +7,7 @@ use super::lane::TreeLaneResult;
 use super::place::StreamTree;
 use crate::engine::load::control::LoadControl;
 
-/// What all streams of a trial are given.
+/// A trial of the tree engine as its streams see it: what all of them are given.
 #[derive(Debug)]
 pub struct TreeTrial {
     /// What to do.
@@ -22,7 +22,7 @@ pub struct TreeTrial {
     pub latency: bool,
 }
 
-/// What one stream yielded.
+/// What one stream of the tree engine did.
 #[derive(Debug, Default)]
 pub struct TreeStreamResult {
     /// Of the load.

@@ -3,7 +3,7 @@
 
 use super::{AddressGenerator, Shuffle, StrideWalk, Zipf};
 
-/// One of the orders.
+/// One of the orders, told apart at each step.
 #[derive(Clone)]
 pub enum AnyAddressGenerator {
     /// In order, backward, or in strides.

@@ -19,7 +19,7 @@ pub mod setup;
 
 pub use setup::refusal;
 
-/// What a ring is made for.
+/// What an io_uring is asked for when it is made.
 #[derive(Clone, Copy, Debug)]
 pub struct RingSetup {
     /// I/Os in flight.
@@ -50,7 +50,7 @@ pub enum Fixed {
     Each,
 }
 
-/// One ring, its files and buffers.
+/// One io_uring, its files and buffers.
 pub struct IoUringBackend {
     ring: IoUring,
     /// What io_uring_enter takes: the registered index, or the descriptor.

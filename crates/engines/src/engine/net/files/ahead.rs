@@ -21,7 +21,7 @@ use crate::engine::file::files::StreamFiles;
 use crate::engine::net::work::{EndCounters, broken, lock, retried};
 use host::sys::clock::{ThreadClock, thread_cpu_ns};
 
-/// Where everybody is, in blocks since the trial began.
+/// Where a sender and its helpers are, in blocks since the trial began.
 #[derive(Debug, Default)]
 struct AheadPositions {
     /// The one that is being sent; `None` before the first.
@@ -48,7 +48,7 @@ impl AheadPositions {
     }
 }
 
-/// What a sender and its helpers share.
+/// What a sender and the helpers that read ahead of it share.
 #[derive(Debug)]
 struct SharedReadAhead<'a> {
     at: Mutex<AheadPositions>,

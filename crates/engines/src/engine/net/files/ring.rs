@@ -23,7 +23,7 @@ use host::sys::clock::monotonic_ns;
 /// Whose completion it is; the rest of the user data is the number of the buffer.
 const OF_SEND: u64 = 1 << 32;
 
-/// A buffer.
+/// What is known of a buffer: whether it is read into, full, or still being sent.
 #[derive(Clone, Copy, Debug, Default)]
 struct BufferState {
     /// Its bytes have come, and are not sent yet.
@@ -76,6 +76,7 @@ pub fn send(round: SenderRound<'_>, go: &dyn Fn() -> bool) -> Result<u64, LoadFa
     done.map(|()| ring.round.sent_bytes)
 }
 
+/// An io_uring that reads files and sends them.
 struct FileSendRing<'a> {
     round: SenderRound<'a>,
     ring: IoUring,

@@ -3,7 +3,7 @@
 /// Numbers that are remembered behind the highest one.
 const WINDOW: u64 = 1 << 16;
 
-/// The count of one stream.
+/// What one stream's datagrams came to by their numbers: received, twice, out of order.
 #[derive(Debug)]
 pub struct DatagramAccount {
     /// Above the highest number that came.

@@ -100,7 +100,7 @@ pub fn near(far: &mut RemoteEnd, streams: usize, ticket: &str) -> Result<Vec<Udp
     }
 }
 
-/// The far end's port, before both have met.
+/// The far end's socket to which the streams of the near end send their greetings.
 #[derive(Debug)]
 pub struct MeetingSocket {
     socket: UdpSocket,

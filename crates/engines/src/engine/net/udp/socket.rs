@@ -265,7 +265,7 @@ impl IncomingDatagrams {
     }
 }
 
-/// What control messages say.
+/// What the kernel says beside datagrams: when they came, and how long each is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct AncillaryData {
     at_ns: u64,

@@ -10,7 +10,7 @@ use crate::engine::replay::loadfile::{Disposition, Status, Verb};
 /// File systems give files room in pieces of this size, bytes.
 const BLOCK: u64 = 4096;
 
-/// A file that is there.
+/// How long a file is, and how much of it was written.
 #[derive(Clone, Copy, Debug, Default)]
 struct FileExtent {
     /// Where its last byte lies.
@@ -25,7 +25,7 @@ impl FileExtent {
     }
 }
 
-/// What is there on the way through the program.
+/// The files that are there at some step of the program, and the most room that they took.
 #[derive(Default)]
 struct FilesSoFar<'a> {
     /// Directories too, as files of one block.
