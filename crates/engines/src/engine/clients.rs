@@ -19,9 +19,9 @@ use host::sys;
 use host::sys::clock::thread_cpu_ns;
 
 mod outcome;
-pub mod serve;
 pub mod source;
 pub mod tally;
+pub mod worker;
 #[cfg(test)]
 pub mod testing;
 

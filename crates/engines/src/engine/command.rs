@@ -1,8 +1,8 @@
 //! Any program, timed, so many copies of it at once.
 //!
-//! The copies run below a worker process ([`serve`]) that starts them, lets them go at once, keeps
-//! up the load and takes the kernel's account of each; what the machine counted meanwhile is the
-//! business of the process that started the worker ([`supervise`]).
+//! The copies run below a worker process ([`mod@worker`]) that starts them, lets them go at once,
+//! keeps up the load and takes the kernel's account of each; what the machine counted meanwhile is
+//! the business of the process that started the worker ([`supervise`]).
 
 use crate::engine::{Context, Engine, Error, Serve};
 use experiment::knob::{self, EngineKind, Settings, engines};
@@ -18,14 +18,14 @@ mod hint;
 mod job;
 mod output;
 pub mod protocol;
-mod serve;
 mod server;
 mod supervise;
+mod worker;
 
 pub use output::KEPT_BYTES;
 pub use protocol::{CommandSpec, ProgramStart, Server, ServerReadiness};
-pub use serve::worker;
 pub use supervise::run as measure;
+pub use worker::worker;
 
 /// The engine `command`.
 pub struct CommandEngine;

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 use crate::engine::clients;
-use crate::engine::clients::serve::{ClientEngine, Needs};
+use crate::engine::clients::worker::{ClientEngine, Needs};
 use crate::engine::load::protocol::{Failure, LoadSpec};
 use crate::engine::load::room::{self, Room};
 use crate::engine::load::talk::{self, NotifyResult};
@@ -86,7 +86,7 @@ pub fn not_durable(host: &Host, measured: &Measurement, commits: Commits) -> Opt
 /// When the parent cannot be told: a trial that fails is told to it, and is no error here.
 pub fn worker() -> NotifyResult {
     let clients = ClientEngine { name: DatabaseEngine.name(), make, needs, run: client::run };
-    talk::worker(|line, sender, talk| clients::serve::conduct(line, &clients, sender, talk))
+    talk::worker(|line, sender, talk| clients::worker::conduct(line, &clients, sender, talk))
 }
 
 fn make(settings: &Settings, spec: &LoadSpec) -> Result<(DatabaseLoad, Vec<Note>), Error> {

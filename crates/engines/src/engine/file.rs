@@ -1,7 +1,7 @@
 //! Files, by io_uring, io_submit, pread and pwrite, or a memory map.
 //!
-//! The load runs in a worker process ([`serve`]) that speaks lines of JSON ([`protocol`]) with the
-//! process that started it; counting what the kernel did meanwhile is that one's business.
+//! The load runs in a worker process ([`mod@worker`]) that speaks lines of JSON ([`protocol`]) with
+//! the process that started it; counting what the kernel did meanwhile is that one's business.
 
 use crate::engine::load::{control, protocol};
 use crate::engine::{Context, Engine, Error, Serve};
@@ -16,14 +16,14 @@ pub mod check;
 pub mod files;
 pub mod job;
 pub mod lane;
-mod serve;
 mod stream;
 pub mod supervise;
+mod worker;
 
 pub use address::Shuffle;
 pub use backend::ring::refusal as ring_refusal;
-pub use serve::{worker, written};
 pub use supervise::first_generation;
+pub use worker::{worker, written};
 
 /// The engine `file`.
 pub struct FileEngine;

@@ -12,7 +12,7 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 
 use crate::engine::clients;
-use crate::engine::clients::serve::ClientEngine;
+use crate::engine::clients::worker::ClientEngine;
 use crate::engine::load::protocol::LoadSpec;
 use crate::engine::load::supervise::{self, WorkerTask};
 use crate::engine::load::talk::{self, NotifyResult};
@@ -80,7 +80,7 @@ fn folder(work: &Path) -> Result<PathBuf, Error> {
 /// # Errors
 /// When the parent cannot be told: a trial that fails is told to it, and is no error here.
 pub fn worker() -> NotifyResult {
-    talk::worker(|line, sender, talk| clients::serve::conduct(line, &clients(), sender, talk))
+    talk::worker(|line, sender, talk| clients::worker::conduct(line, &clients(), sender, talk))
 }
 
 fn clients() -> ClientEngine<IntegrityLoad> {

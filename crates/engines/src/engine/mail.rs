@@ -6,7 +6,7 @@
 //! worker are those of [`super::clients`].
 
 use crate::engine::clients;
-use crate::engine::clients::serve::{ClientEngine, Needs};
+use crate::engine::clients::worker::{ClientEngine, Needs};
 use crate::engine::file::job;
 use crate::engine::load::protocol::LoadSpec;
 use crate::engine::load::room::Room;
@@ -51,7 +51,7 @@ impl Engine for MailEngine {
 /// When the parent cannot be told: a trial that fails is told to it, and is no error here.
 pub fn worker() -> NotifyResult {
     let clients = ClientEngine { name: MailEngine.name(), make, needs, run: client::run };
-    talk::worker(|line, sender, talk| clients::serve::conduct(line, &clients, sender, talk))
+    talk::worker(|line, sender, talk| clients::worker::conduct(line, &clients, sender, talk))
 }
 
 fn make(settings: &Settings, spec: &LoadSpec) -> Result<(MailLoad, Vec<Note>), Error> {

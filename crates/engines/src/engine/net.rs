@@ -2,8 +2,8 @@
 //!
 //! The ends are threads of one worker process, a sender and a receiver a stream; what lies between
 //! them is the business of `wire`: two network namespaces that a veth pair joins, an existing
-//! namespace, or loopback. What `job` reads from the settings, `endpoint` does, and `runner` lets it
-//! go; `watch` samples both ends beside them. The figure is of bytes that the receivers got;
+//! namespace, or loopback. What `job` reads from the settings, `endpoint` does, and `runner` lets
+//! it go; `watch` samples both ends beside them. The figure is of bytes that the receivers got;
 //! [`super::load`] has the window. Of two machines `local_end` calls and `remote_end` is called.
 
 use crate::engine::clients::refused;
@@ -33,13 +33,13 @@ mod place;
 mod remote_end;
 mod ring;
 mod runner;
-mod serve;
 mod served;
 mod socket;
 mod udp;
 mod watch;
 mod wire;
 pub mod work;
+mod worker;
 
 pub use remote_end::attend;
 
@@ -121,7 +121,7 @@ impl Engine for NetUdpEngine {
 /// # Errors
 /// When the parent cannot be told: a trial that fails is told to it, and is no error here.
 pub fn worker() -> NotifyResult {
-    talk::worker(serve::conduct)
+    talk::worker(worker::conduct)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use crate::engine::clients;
-use crate::engine::clients::serve::{ClientEngine, Needs};
+use crate::engine::clients::worker::{ClientEngine, Needs};
 use crate::engine::file::job;
 use crate::engine::load::protocol::LoadSpec;
 use crate::engine::load::talk::{self, NotifyResult};
@@ -61,7 +61,7 @@ impl Engine for ReplayEngine {
 /// When the parent cannot be told: a trial that fails is told to it, and is no error here.
 pub fn worker() -> NotifyResult {
     let clients = ClientEngine { name: ReplayEngine.name(), make, needs, run: client::run };
-    talk::worker(|line, sender, talk| clients::serve::conduct(line, &clients, sender, talk))
+    talk::worker(|line, sender, talk| clients::worker::conduct(line, &clients, sender, talk))
 }
 
 fn make(settings: &Settings, _: &LoadSpec) -> Result<(ReplayLoad, Vec<Note>), Error> {

@@ -1,7 +1,7 @@
 //! Names: files and directories made, asked for, renamed, linked and removed.
 //!
-//! The load runs in a worker process ([`serve`]), as that of the engine `file` does; what both have
-//! in common is `load`. Calls are those that take a directory's handle and a name (openat(2),
+//! The load runs in a worker process ([`mod@worker`]), as that of the engine `file` does; what both
+//! have in common is `load`. Calls are those that take a directory's handle and a name (openat(2),
 //! unlinkat(2) ...), and all names are made beforehand: no path is walked and no text is made while
 //! the clock runs.
 
@@ -18,12 +18,12 @@ mod job;
 mod lane;
 mod outcome;
 mod place;
-mod serve;
 mod supervise;
 mod trial;
 mod verify;
+mod worker;
 
-pub use serve::worker;
+pub use worker::worker;
 
 /// The engine `tree`.
 pub struct TreeEngine;

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write, pipe};
 use std::path::Path;
 
-use super::serve::{ClientEngine, conduct};
+use super::worker::{ClientEngine, conduct};
 use crate::engine::load::protocol::{Failure, LoadResult, LoadSpec, WorkerMessage};
 use crate::engine::load::talk::{ParentTalk, serve};
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::protocol::{Failure, LoadResult};
-use super::serve::conduct;
+use super::worker::conduct;
 use crate::engine::load::testing::{Said, converse};
 use base::pattern::Header;
 use experiment::measurement::Operation;

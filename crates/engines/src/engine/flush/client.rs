@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::log::{FlushLogLine, LoggedFiles, PIECES_MAX, PieceWrite};
 use crate::engine::Error;
-use crate::engine::clients::serve::{ClientTrial, Needs};
 use crate::engine::clients::tally::ClientTally;
+use crate::engine::clients::worker::{ClientTrial, Needs};
 use crate::engine::clients::{Client, ClientResult, ClientStep, carry, stand_alone};
 use crate::engine::integrity::data::{self, Buffer, Data};
 use crate::engine::load::protocol::{Failure, LoadFailure, LoadSpec};

@@ -7,7 +7,7 @@ use rustix::fs::{Mode, OFlags};
 
 use super::state::Shape;
 use crate::engine::Error;
-use crate::engine::clients::serve::Needs;
+use crate::engine::clients::worker::Needs;
 use crate::engine::file::Shuffle;
 use crate::engine::load::protocol::LoadSpec;
 use crate::engine::load::room::Room;

@@ -8,9 +8,9 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::draw::{HalfTransaction, MailDraw, MailRules};
-use crate::engine::clients::serve::ClientTrial;
 use crate::engine::clients::source::WriteContent;
 use crate::engine::clients::tally::ClientTally;
+use crate::engine::clients::worker::ClientTrial;
 use crate::engine::clients::{Client, ClientResult, ClientStep, carry, stand_alone};
 use crate::engine::load::protocol::{Failure, LoadFailure};
 use crate::engine::replay::disk::close;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::serve::conduct;
+use super::worker::conduct;
 use crate::engine::load::protocol::{Failure, LoadResult};
 use crate::engine::load::testing::{Said, converse};
 use experiment::measurement::network;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::serve::conduct;
+use super::worker::conduct;
 use crate::engine::load::protocol::{Failure, LoadResult};
 use crate::engine::load::testing::{Said, converse};
 use crate::fleet::{Bounds, Listener};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::serve::conduct;
+use super::worker::conduct;
 use crate::engine::load::protocol::{Failure, LoadResult};
 use crate::engine::load::testing::{Said, assert_all_have_a_class, converse};
 use experiment::measurement::Operation;

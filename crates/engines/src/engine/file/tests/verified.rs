@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{MIB, direct, directory, names, with};
 use crate::engine::FileIdentity;
 use crate::engine::file::protocol::{Failure, LoadResult, LoadSpec};
-use crate::engine::file::serve::conduct;
+use crate::engine::file::worker::conduct;
 use crate::engine::load::testing::converse_about;
 use base::hash::Checksum;
 use experiment::measurement::Integrity;

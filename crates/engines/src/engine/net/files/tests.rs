@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::engine::load::protocol::{Failure, LoadResult, LoadSpec};
 use crate::engine::load::testing::{Said, converse_about};
-use crate::engine::net::serve::conduct;
+use crate::engine::net::worker::conduct;
 use base::pattern::block::{Format, Identity};
 use experiment::measurement::network;
 

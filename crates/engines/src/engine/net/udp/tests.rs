@@ -6,7 +6,7 @@ use super::socket::IncomingDatagrams;
 use super::{DATAGRAMS_MAX, DatagramAccount, DatagramBlocks, UdpReceiverCounters, take};
 use crate::engine::load::protocol::{Failure, LoadResult};
 use crate::engine::load::testing::{Said, converse};
-use crate::engine::net::serve::conduct;
+use crate::engine::net::worker::conduct;
 use experiment::measurement::Measurement;
 use experiment::measurement::datagrams::{DatagramCount, SOURCE};
 
