@@ -14,7 +14,6 @@ use host::sys::child::Worker;
 use host::sys::signal::Stop;
 use host::sys::{self, Host};
 
-mod behind;
 mod clients;
 pub mod command;
 mod database;
@@ -23,6 +22,7 @@ pub mod file;
 pub mod flush;
 pub mod integrity;
 pub mod load;
+mod local_nfs;
 mod mail;
 pub mod net;
 pub mod replay;

@@ -6,7 +6,6 @@
 //! process ([`talk`], [`watch`]) that speaks lines of JSON ([`protocol`]) with the process that
 //! started it ([`supervise`]); counting what the kernel did meanwhile is that one's business.
 
-pub mod again;
 pub mod control;
 pub mod cpus;
 pub mod folders;
@@ -14,13 +13,14 @@ pub mod ledger;
 mod pool;
 pub mod protocol;
 pub mod quiet;
+pub mod reread;
 pub mod room;
 pub mod settle;
+mod stall;
 pub mod supervise;
 pub mod suspect;
 pub mod talk;
 pub mod tally;
 #[cfg(test)]
 pub mod testing;
-mod vigil;
 pub mod watch;

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::protocol::{CommandSpec, CommandWorkerMessage, Outcome};
-use crate::engine::behind::{self, LocalNfsBackend};
 use crate::engine::load::quiet;
+use crate::engine::local_nfs::{self, LocalNfsBackend};
 use crate::engine::{Context, Error};
 use experiment::knob::{self, Settings};
 use experiment::measurement::{Amount, Evidence, Measurement};
@@ -77,7 +77,7 @@ fn measure(
 ) -> Result<Measurement, Error> {
     let behind = LocalNfsBackend::for_targets(context.host, targets);
     let mut on = behind.evidence(Evidence::on(targets));
-    on.wire = behind::wire(context.host, targets);
+    on.wire = local_nfs::wire(context.host, targets);
     let mut watched: Vec<String> = targets.iter().flat_map(Target::device_names).collect();
     behind.watch(&mut watched);
     let restless = quiet::wait(context.host, &on.levels(), || context.stop.asked());

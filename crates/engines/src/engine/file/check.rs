@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use super::files::StreamFiles;
 use crate::engine::FileIdentity;
-use crate::engine::load::again::is_unreadable;
 use crate::engine::load::control::LoadControl;
 use crate::engine::load::ledger::Ledger;
+use crate::engine::load::reread::is_unreadable;
 use base::pattern::block::{Format, Identity};
 use experiment::measurement::Integrity;
 use host::sys::clock::{monotonic_ns, unix_ns};

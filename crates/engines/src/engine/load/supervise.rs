@@ -9,9 +9,9 @@ use super::protocol::{
     LoadProgress, LoadResult, LoadSpec, SentLoadSpec, WorkerCommand, WorkerMessage,
 };
 use super::quiet;
-use super::vigil::StallDetector;
+use super::stall::StallDetector;
 use super::watch::patience_ns;
-use crate::engine::behind::{self, LocalNfsBackend};
+use crate::engine::local_nfs::{self, LocalNfsBackend};
 use crate::engine::{Context, Error};
 use base::value::{self, Stop as Ending};
 use experiment::knob::{self, Settings};
@@ -83,7 +83,7 @@ pub fn run(order: &WorkerTask, context: &mut Context<'_>) -> Result<Measurement,
     let mut bounds = bounds::on(context.host, worker.pid(), &targets);
     bounds.extend(behind.bounds(context.host));
     let allowed_cpus = bounds::allowed_cpus(context.host, worker.pid());
-    let wire = behind::wire(context.host, &targets);
+    let wire = local_nfs::wire(context.host, &targets);
     let probe = Probe::new(context.host, worker.pid(), &on.devices);
     let probe = behind.probe(context.host, probe);
     let probe = probe.with_leaves(&on.below.leaves).with_layers(&on.below.layers);

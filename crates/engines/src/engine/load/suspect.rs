@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use rustix::fs::OFlags;
 
-use super::again::{ReadLocation, RereadResult};
+use super::reread::{ReadLocation, RereadResult};
 use base::pattern::block::{Format, Identity};
 use base::pattern::judge::{Evidence, Judgement, judge};
 use experiment::measurement::integrity::{EXCERPT_BYTES, Fault, UNREADABLE};

@@ -2,8 +2,8 @@
 //! itself, so that one bad sector is one fault and its neighbours are checked all the same.
 
 use super::{BlockCheck, UNSTEADY};
-use crate::engine::load::again::ReadLocation;
 use crate::engine::load::control::LoadPhase;
+use crate::engine::load::reread::ReadLocation;
 use crate::engine::load::suspect::SuspectBlock;
 use base::pattern::block::Identity;
 use host::sys::clock::monotonic_ns;

@@ -14,8 +14,9 @@ use host::counters::{Probe, bounds, nfs_server};
 use host::inventory::served;
 use host::sys::Host;
 
-/// What lies behind NFS mounts of a trial that this machine serves to itself: the directories that
-/// they show. None when another machine serves them, or nobody.
+/// The directories behind the mounts of a trial: those that this machine serves to itself by NFS,
+/// and those that a program mirrors through FUSE. None when another machine serves them, or
+/// nobody.
 #[derive(Debug)]
 pub struct LocalNfsBackend {
     served: Vec<Target>,
