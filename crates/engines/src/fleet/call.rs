@@ -140,12 +140,17 @@ impl Call {
 
     fn tell(&self, message: &impl Serialize) -> Result<(), GreetingRefusal> {
         self.voice.expect_within(ANSWER_MAX);
-        self.voice.say(message).map_err(GreetingRefusal::of)
+        self.voice.say(message).map_err(GreetingRefusal::from_io_error)
     }
 
     fn answer(&mut self) -> Result<ListenerAnswer, GreetingRefusal> {
-        let line =
-            self.link.0.as_mut().map(LineReader::line).transpose().map_err(GreetingRefusal::of)?;
+        let line = self
+            .link
+            .0
+            .as_mut()
+            .map(LineReader::line)
+            .transpose()
+            .map_err(GreetingRefusal::from_io_error)?;
         let line =
             line.flatten().ok_or_else(|| GreetingRefusal::from("it has hung up".to_owned()))?;
         understood(&line).map_err(GreetingRefusal::from)
@@ -227,7 +232,7 @@ impl From<String> for GreetingRefusal {
 }
 
 impl GreetingRefusal {
-    fn of(why: std::io::Error) -> GreetingRefusal {
+    fn from_io_error(why: std::io::Error) -> GreetingRefusal {
         GreetingRefusal { busy: is_renewed(&why), why: why.to_string() }
     }
 

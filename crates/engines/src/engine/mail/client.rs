@@ -59,7 +59,7 @@ pub const LETTER_BYTES: u64 = size_of::<PoolFile>() as u64;
 struct PoolFileName([u8; 24]);
 
 impl PoolFileName {
-    fn of(mut number: u64) -> PoolFileName {
+    fn from_number(mut number: u64) -> PoolFileName {
         let mut digits = [0; 24];
         let mut length = 1;
         let mut rest = number / 10;
@@ -129,7 +129,7 @@ impl<'a> MailClient<'a> {
     }
 
     fn open(&self, number: u64, flags: OFlags) -> Result<OwnedFd, Errno> {
-        let name = PoolFileName::of(number);
+        let name = PoolFileName::from_number(number);
         let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         rustix::fs::openat(&self.folder, name.text(), flags, mode)
@@ -217,7 +217,7 @@ impl<'a> MailClient<'a> {
             }
             HalfTransaction::Create(bytes) => self.create(bytes, Some(tally)),
             HalfTransaction::Delete(place) => {
-                let name = PoolFileName::of(self.pool.swap_remove(place).number);
+                let name = PoolFileName::from_number(self.pool.swap_remove(place).number);
                 rustix::fs::unlinkat(&self.folder, name.text(), AtFlags::empty())?;
                 tally.metadata(Operation::Unlink);
                 Ok(())
@@ -259,7 +259,10 @@ mod tests {
     #[test]
     fn a_number_becomes_its_digits() {
         for number in [0, 9, 10, 12_345, u64::MAX] {
-            assert_eq!(PoolFileName::of(number).text().to_str().unwrap(), number.to_string());
+            assert_eq!(
+                PoolFileName::from_number(number).text().to_str().unwrap(),
+                number.to_string()
+            );
         }
     }
 }

@@ -47,7 +47,7 @@ struct FilePosition {
 
 impl FilePosition {
     /// Of the block of this number since the trial began.
-    fn of(files: &StreamFiles, number: u64, block_bytes: u64) -> FilePosition {
+    fn of_block(files: &StreamFiles, number: u64, block_bytes: u64) -> FilePosition {
         let (round, block) = (number % files.blocks(), number % files.blocks_per_file);
         FilePosition { file: (round / files.blocks_per_file) as usize, offset: block * block_bytes }
     }
@@ -260,7 +260,8 @@ pub fn receive_checked(
     let mut blocks = BlockCheck::new(served.ground(&work.shared), format, index);
     let files = &served.streams[index];
     let look = |bytes: &[u8], number| {
-        let FilePosition { file, offset } = FilePosition::of(files, number, served.job.block_bytes);
+        let FilePosition { file, offset } =
+            FilePosition::of_block(files, number, served.job.block_bytes);
         blocks.look(bytes, bytes.len() as i32, file as u32, offset);
     };
     let bytes = receive_whole(work, index, wait, look)?;

@@ -43,16 +43,16 @@ pub fn set_send_buffer(socket: &impl AsFd, bytes: u64) -> Result<()> {
 
 /// What the kernel made of the two calls above: send and receive buffer, bytes.
 pub fn buffers(socket: &impl AsFd) -> Result<(u64, u64)> {
-    Ok((of(socket, libc::SO_SNDBUF)?, of(socket, libc::SO_RCVBUF)?))
+    Ok((socket_option(socket, libc::SO_SNDBUF)?, socket_option(socket, libc::SO_RCVBUF)?))
 }
 
 /// What the kernel made of [`set_low_water`], bytes.
 pub fn low_water(socket: &impl AsFd) -> Result<u64> {
-    of(socket, libc::SO_RCVLOWAT)
+    socket_option(socket, libc::SO_RCVLOWAT)
 }
 
 /// A number of a socket's own.
-fn of(socket: &impl AsFd, option: i32) -> Result<u64> {
+fn socket_option(socket: &impl AsFd, option: i32) -> Result<u64> {
     let (mut value, mut length) = (0_i32, size_of::<i32>() as libc::socklen_t);
     let (socket, data) = (socket.as_fd().as_raw_fd(), (&raw mut value).cast());
     // SAFETY: the kernel writes at most `length` bytes into `value`.

@@ -38,7 +38,7 @@ impl Entry {
     /// The file `number` of `stream`; stream and number have at most four and six digits.
     pub fn new(letter: u8, stream: usize, number: u32, directory: u32) -> Entry {
         let text = format!("{}{:04}.{number:06}", letter as char, stream % 10_000);
-        Entry::of(&text.as_bytes()[..NUMBERED_BYTES.min(text.len())], number, directory)
+        Entry::from_text(&text.as_bytes()[..NUMBERED_BYTES.min(text.len())], number, directory)
     }
 
     /// The same file as bonnie++ 2.00a would name it (`COpenTest::make_names` in its bon_file.cpp):
@@ -57,11 +57,11 @@ impl Entry {
             true => format!("{tail}{whole:0BONNIE_DIGITS$x}"),
             false => format!("{whole:0BONNIE_DIGITS$x}{tail}"),
         };
-        Entry::of(text.as_bytes(), number, directory)
+        Entry::from_text(text.as_bytes(), number, directory)
     }
 
     /// Of a name without zeros, of which so many bytes are kept as there is room for.
-    fn of(text: &[u8], number: u32, directory: u32) -> Entry {
+    fn from_text(text: &[u8], number: u32, directory: u32) -> Entry {
         let mut name = [0; NAME_BYTES];
         let kept = text.len().min(NAME_BYTES - 1);
         name[..kept].copy_from_slice(&text[..kept]);

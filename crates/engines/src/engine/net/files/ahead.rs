@@ -121,7 +121,7 @@ impl SharedReadAhead<'_> {
     /// who meets them next; only a pipe that does not give back what it took is an error.
     fn read(&self, number: u64, pipe: &Pipe) -> io::Result<()> {
         let FilePosition { file, mut offset } =
-            FilePosition::of(self.files, number, self.block_bytes);
+            FilePosition::of_block(self.files, number, self.block_bytes);
         let end = offset + self.block_bytes;
         let flags = SpliceFlags::MOVE;
         while offset < end {
