@@ -24,7 +24,6 @@ pub mod fire;
 pub mod gate;
 pub mod held;
 pub mod input;
-pub mod keepalive;
 pub mod kmsg;
 pub mod limits;
 pub mod link;

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::Serialize;
+use socket2::{SockRef, TcpKeepalive};
 
 use host::sys::clock::monotonic_ns;
-use host::sys::keepalive::keep_alive;
 
 /// A line that is longer is not read: of what a listener is told, and of what it answers.
 pub(super) const TOLD_BYTES_MAX: usize = 1 << 20;
@@ -22,6 +22,13 @@ const READ_BYTES: usize = 16 << 10;
 const LOOK: Duration = Duration::from_millis(500);
 /// Who does not take what is said to him for so long is gone.
 const TAKING_MAX: Duration = Duration::from_secs(30);
+/// After so long without a word the kernel asks whether the other end is there (tcp(7)),
+const ASKED_AFTER: Duration = Duration::from_secs(20);
+/// again after so long each time,
+const ASKED_EVERY: Duration = Duration::from_secs(10);
+/// and ends the connection after so many that nobody answered: more than a card needs whose link
+/// goes down and comes up for a setting, and a switch that looks for loops first.
+const ASKED_TIMES: u32 = 7;
 
 /// The reading side of a connection.
 #[derive(Debug)]
@@ -148,8 +155,8 @@ impl LineWriter {
         self.until_ns.store(monotonic_ns().saturating_add(within_ns), Relaxed);
     }
 
-    /// Has the connection end when the other end's machine goes away and nobody says so; for talks
-    /// in which nothing may be said for hours.
+    /// Has the connection end within 90 s when the machine of its other end is gone and nobody says
+    /// so, as it may be in talks in which nothing is said for hours.
     ///
     /// # Errors
     /// With the kernel's words.
@@ -176,5 +183,31 @@ impl Write for LineWriter {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+fn keep_alive(socket: &TcpStream) -> io::Result<()> {
+    let asked = TcpKeepalive::new().with_time(ASKED_AFTER).with_interval(ASKED_EVERY);
+    SockRef::from(socket).set_tcp_keepalive(&asked.with_retries(ASKED_TIMES))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, TcpListener};
+
+    use super::*;
+
+    /// What the kernel holds: a machine that vanished was waited for as long as it has no limit.
+    #[test]
+    fn the_kernel_asks_after_an_end_that_says_nothing() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let held = SockRef::from(&socket);
+        assert!(!held.keepalive().unwrap());
+        keep_alive(&socket).unwrap();
+        assert!(held.keepalive().unwrap());
+        let (idle, step) = (held.tcp_keepalive_time(), held.tcp_keepalive_interval());
+        let asked = idle.unwrap() + step.unwrap() * held.tcp_keepalive_retries().unwrap();
+        assert_eq!(asked, Duration::from_secs(90));
     }
 }

@@ -4,7 +4,9 @@
 use crate::engine::net::job::{DATAGRAM_MAX, HEADER_BYTES};
 use std::io::{Error, Result};
 use std::net::{SocketAddr, UdpSocket};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
+
+use socket2::{Domain, Socket, Type};
 
 use crate::engine::net::socket::set;
 
@@ -23,41 +25,10 @@ const CONTROL_BYTES: usize = 128;
 /// A socket on an address and a port that others like it may have as well (SO_REUSEADDR), each
 /// connected to somebody else: what comes goes to the one that is connected to where it comes from.
 pub fn reusable(at: SocketAddr) -> Result<UdpSocket> {
-    let family = if at.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
-    // SAFETY: takes numbers alone.
-    let made = unsafe { libc::socket(family, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
-    if made < 0 {
-        return Err(Error::last_os_error());
-    }
-    // SAFETY: the kernel has just made it, and nobody else has it.
-    let socket = UdpSocket::from(unsafe { OwnedFd::from_raw_fd(made) });
-    set(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
-    let bound = match at {
-        SocketAddr::V4(at) => {
-            let name = libc::sockaddr_in {
-                sin_family: libc::AF_INET as libc::sa_family_t,
-                sin_port: at.port().to_be(),
-                sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(at.ip().octets()) },
-                sin_zero: [0; 8],
-            };
-            let length = size_of_val(&name) as libc::socklen_t;
-            // SAFETY: the kernel reads `length` bytes of `name`, which outlives the call.
-            unsafe { libc::bind(socket.as_raw_fd(), (&raw const name).cast(), length) }
-        }
-        SocketAddr::V6(at) => {
-            let name = libc::sockaddr_in6 {
-                sin6_family: libc::AF_INET6 as libc::sa_family_t,
-                sin6_port: at.port().to_be(),
-                sin6_flowinfo: at.flowinfo(),
-                sin6_addr: libc::in6_addr { s6_addr: at.ip().octets() },
-                sin6_scope_id: at.scope_id(),
-            };
-            let length = size_of_val(&name) as libc::socklen_t;
-            // SAFETY: the kernel reads `length` bytes of `name`, which outlives the call.
-            unsafe { libc::bind(socket.as_raw_fd(), (&raw const name).cast(), length) }
-        }
-    };
-    if bound == 0 { Ok(socket) } else { Err(Error::last_os_error()) }
+    let socket = Socket::new(Domain::for_address(at), Type::DGRAM, None)?;
+    socket.set_reuse_address(true)?;
+    socket.bind(&at.into())?;
+    Ok(socket.into())
 }
 
 /// Has the kernel cut what is sent into datagrams of so many bytes.
