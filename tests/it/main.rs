@@ -32,6 +32,7 @@ mod raw;
 mod readme;
 mod resume;
 mod scripts;
+mod searchable;
 mod serve;
 mod servers;
 mod signals;

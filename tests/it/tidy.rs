@@ -28,7 +28,7 @@ const UNSAFE: &[&str] = &[
     "crates/base/src/hash/",
 ];
 /// The map: crates in the order in which data flows, each with the folder of its source.
-const CRATES: &[(&str, &str)] = &[
+pub(super) const CRATES: &[(&str, &str)] = &[
     ("base", "crates/base/src"),
     ("facts", "crates/facts/src"),
     ("experiment", "crates/experiment/src"),
@@ -173,7 +173,7 @@ fn files_of(folder: &str, module: &str) -> Vec<PathBuf> {
     files
 }
 
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = folder.read_dir() else { return Vec::new() };
     let mut files = Vec::new();
     for entry in entries {
