@@ -90,11 +90,11 @@ const ADDITIONS: &[Addition] = &[
              experiment::knob::{EngineKind, Settings, engines};\nuse \
              experiment::measurement::Measurement;\nuse experiment::plan::Trial;\nuse \
              host::sys;\n\npub struct StubEngine;\n\nimpl Engine for StubEngine {\n    fn \
-             kind(&self) -> &'static EngineKind {\n        &engines::STUB\n    }\n\n    fn check(&self, _: \
-             &Settings) -> Result<(), sys::Error> {\n        Ok(())\n    }\n\n    fn worker(&self) \
-             -> Option<Serve> {\n        None\n    }\n\n    fn run(&self, _: &Trial, _: &mut \
-             Context<'_>) -> Result<Measurement, Error> {\n        \
-             Err(Error::Unsupported(\"a stub\".to_owned()))\n    }\n}\n",
+             kind(&self) -> &'static EngineKind {\n        &engines::STUB\n    }\n\n    fn \
+             check(&self, _: &Settings) -> Result<(), sys::Error> {\n        Ok(())\n    \
+             }\n\n    fn worker(&self) -> Option<Serve> {\n        None\n    }\n\n    \
+             fn run(&self, _: &Trial, _: &mut Context<'_>) -> Result<Measurement, Error> {\n    \
+             \x20   Err(Error::Unsupported(\"a stub\".to_owned()))\n    }\n}\n",
         )],
         changed: &[
             ("crates/engines/src/engine.rs", "mod sim;", "mod stub;"),

@@ -46,7 +46,7 @@ pub struct Spread {
 impl Spread {
     /// Of one sample; `None` of fewer than two values, of what is not finite, and of what is not
     /// positive on average.
-    pub fn of(values: &[f64]) -> Option<Spread> {
+    pub fn from_samples(values: &[f64]) -> Option<Spread> {
         let centre = mean(values);
         let good = values.len() > 1 && values.iter().all(|it| it.is_finite()) && centre > 0.0;
         let relative = sample_variance(values) / (centre * centre);
@@ -147,7 +147,8 @@ pub fn shared(own: &[Spread]) -> Vec<Option<Shared>> {
 /// The mean of each sample with Student's 95 % interval, of its own spread or of the one that it
 /// shares; `None` as [`mean_interval`] has it. A single value has no interval, whatever its likes.
 pub fn mean_intervals(samples: &[Vec<f64>]) -> Vec<Option<(Estimate, Option<Shared>)>> {
-    let own: Vec<Option<Spread>> = samples.iter().map(|values| Spread::of(values)).collect();
+    let own: Vec<Option<Spread>> =
+        samples.iter().map(|values| Spread::from_samples(values)).collect();
     let known: Vec<Spread> = own.iter().copied().flatten().collect();
     let mut found = shared(&known).into_iter();
     let mut told = Vec::with_capacity(samples.len());

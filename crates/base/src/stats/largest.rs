@@ -90,7 +90,7 @@ impl Sample {
     fn of(place: usize, values: &[f64]) -> Option<Sample> {
         let centre = mean(values);
         let good = values.iter().all(|value| value.is_finite()) && centre > 0.0;
-        let own = Spread::of(values);
+        let own = Spread::from_samples(values);
         good.then_some(Sample { place, n: values.len() as f64, mean: centre, own })
     }
 

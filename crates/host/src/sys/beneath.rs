@@ -40,21 +40,21 @@ const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::C
 
 /// Which file or directory it is, whatever its name: no other has both numbers while it is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct FileIdentity {
     device: u64,
     inode: u64,
 }
 
-impl Identity {
+impl FileIdentity {
     /// Of what fstat(2) tells of.
-    pub fn of(stat: &Stat) -> Identity {
-        Identity { device: stat.st_dev, inode: stat.st_ino }
+    pub fn from_stat(stat: &Stat) -> FileIdentity {
+        FileIdentity { device: stat.st_dev, inode: stat.st_ino }
     }
 }
 
 /// A directory or device that is held, as a worker is told of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Named {
+pub struct AnchorRecord {
     path: PathBuf,
     device: u64,
     inode: u64,
@@ -69,7 +69,7 @@ pub struct Named {
 struct Root {
     path: PathBuf,
     directory: OwnedFd,
-    identity: Identity,
+    identity: FileIdentity,
     owner: u32,
     moves: Option<Moves>,
     /// Of a device, which; of a directory `None`.
@@ -120,7 +120,7 @@ pub fn hold_in(
 
 fn hold_with(path: &Path, directory: OwnedFd, moves: Option<Moves>) -> Result<Hold, Errno> {
     let stat = rustix::fs::fstat(&directory)?;
-    let (identity, owner) = (Identity::of(&stat), stat.st_uid);
+    let (identity, owner) = (FileIdentity::from_stat(&stat), stat.st_uid);
     let block = WhichDevice::from_file(directory.as_fd());
     let path = path.to_owned();
     let root = Arc::new(Root { path, directory, identity, owner, moves, block });
@@ -147,7 +147,7 @@ impl Hold {
     }
 
     /// Which directory it is.
-    pub fn identity(&self) -> Identity {
+    pub fn identity(&self) -> FileIdentity {
         self.0.identity
     }
 
@@ -163,7 +163,7 @@ impl Hold {
             return false;
         }
         let found = rustix::fs::lstat(self.path());
-        found.is_ok_and(|stat| Identity::of(&stat) == self.0.identity)
+        found.is_ok_and(|stat| FileIdentity::from_stat(&stat) == self.0.identity)
     }
 
     /// Fails when its path does not lead to it any more.
@@ -197,10 +197,10 @@ fn another(path: &Path) -> Error {
 }
 
 /// What is held of the places where these paths lie, each once.
-pub fn named<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<Named> {
-    let mut all: Vec<Named> = Vec::new();
+pub fn named<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<AnchorRecord> {
+    let mut all: Vec<AnchorRecord> = Vec::new();
     for root in paths.into_iter().filter_map(|path| Some(root_of(path)?.0)) {
-        let named = Named {
+        let named = AnchorRecord {
             path: root.path.clone(),
             device: root.identity.device,
             inode: root.identity.inode,
@@ -220,11 +220,11 @@ pub fn named<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<Named> {
 ///
 /// # Errors
 /// When one of them is not what its path leads to any more.
-pub fn only(named: &[Named]) -> Result<(), Error> {
+pub fn only(named: &[AnchorRecord]) -> Result<(), Error> {
     for one in named {
-        let identity = Identity { device: one.device, inode: one.inode };
+        let identity = FileIdentity { device: one.device, inode: one.inode };
         let is_it = |opened: &OwnedFd| {
-            let same = |stat: Stat| Identity::of(&stat) == identity;
+            let same = |stat: Stat| FileIdentity::from_stat(&stat) == identity;
             rustix::fs::fstat(opened).is_ok_and(same)
                 && WhichDevice::from_file(opened.as_fd()) == one.block
         };
@@ -288,7 +288,7 @@ impl Spot {
     ///
     /// # Errors
     /// EXDEV where this process may not, and for a path that goes up (`..`).
-    pub fn of(path: &Path) -> Result<Spot, Errno> {
+    pub fn find(path: &Path) -> Result<Spot, Errno> {
         let text = |path: &Path| CString::new(path.as_os_str().as_bytes());
         match root_of(path) {
             Some((_, below)) if below.components().any(|part| part == Component::ParentDir) => {
@@ -367,21 +367,21 @@ fn strange(stat: &Stat, owner: u32) -> Option<String> {
 /// Opens what lies at `path`, as [`Spot::open`].
 ///
 /// # Errors
-/// As [`Spot::of`] and [`Spot::open`].
+/// As [`Spot::find`] and [`Spot::open`].
 pub fn open(path: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
-    Spot::of(path)?.open(flags, mode)
+    Spot::find(path)?.open(flags, mode)
 }
 
 /// Opens a file of ours, as [`Spot::open_file`].
 ///
 /// # Errors
-/// As [`Spot::of`] and [`Spot::open_file`].
+/// As [`Spot::find`] and [`Spot::open_file`].
 pub fn open_file(path: &Path, flags: OFlags) -> io::Result<File> {
     let made = match flags.contains(OFlags::CREATE) {
         true => Mode::from_raw_mode(0o666),
         false => Mode::empty(),
     };
-    Spot::of(path)?.open_file(flags, made)
+    Spot::find(path)?.open_file(flags, made)
 }
 
 /// Opens a folder, to read its names.

@@ -89,7 +89,7 @@ impl Namespace {
         // SAFETY: changes which network the calling thread sees, and nothing in memory.
         if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
             let why = std::io::Error::last_os_error();
-            return Err(Error::new("cannot make a network namespace", std::io::Error::from(why)));
+            return Err(Error::new("cannot make a network namespace", why));
         }
         Namespace::own()
     }

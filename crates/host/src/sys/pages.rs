@@ -305,10 +305,7 @@ fn by_mincore(file: &File, start: u64, bytes: u64) -> Result<u64, Error> {
         // SAFETY: the mapping just made.
         let _ = unsafe { munmap(map, length) };
         if status != 0 {
-            return Err(Error::new(
-                "cannot count the file's pages in memory",
-                std::io::Error::from(why),
-            ));
+            return Err(Error::new("cannot count the file's pages in memory", why));
         }
         let pages = length.div_ceil(page_size() as usize);
         resident += seen[..pages].iter().filter(|page| **page & 1 == 1).count() as u64;

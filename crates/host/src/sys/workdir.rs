@@ -14,7 +14,7 @@ use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, ResolveFlags, 
 use rustix::io::Errno;
 
 use super::Error;
-use super::beneath::{self, Hold, Identity};
+use super::beneath::{self, FileIdentity, Hold};
 
 /// The marker's name. Its first line is [`MAGIC`].
 pub const MARKER: &str = "BRICKYARD";
@@ -512,7 +512,7 @@ fn clear(work: WorkDir) -> Result<Swept, Errno> {
     rustix::fs::unlinkat(directory, MARKER, AtFlags::empty())?;
     // What has its name and is another one is not ours to remove.
     let named = rustix::fs::statat(&above, &name, AtFlags::SYMLINK_NOFOLLOW);
-    if !named.is_ok_and(|stat| Identity::of(&stat) == held.identity()) {
+    if !named.is_ok_and(|stat| FileIdentity::from_stat(&stat) == held.identity()) {
         return Ok(Swept::Moved(path));
     }
     let remove = || rustix::fs::unlinkat(&above, &name, AtFlags::REMOVEDIR);

@@ -3,7 +3,7 @@
 use super::{BonniePhase, BonnieRate, BonnieRun, bytes, plain, wait_ns};
 
 /// Where things stand in a line of a form.
-struct Form {
+struct BonnieLineForm {
     fields: usize,
     /// Where the rate of the first phase stands, and of the first of small files.
     first: usize,
@@ -12,9 +12,9 @@ struct Form {
     wait: Option<usize>,
 }
 
-const OF_103: Form = Form { fields: 27, first: 2, create: 15, wait: None };
-const OF_197: Form = Form { fields: 48, first: 7, create: 24, wait: Some(36) };
-const OF_198: Form = Form { fields: 50, first: 9, create: 26, wait: Some(38) };
+const OF_103: BonnieLineForm = BonnieLineForm { fields: 27, first: 2, create: 15, wait: None };
+const OF_197: BonnieLineForm = BonnieLineForm { fields: 48, first: 7, create: 24, wait: Some(36) };
+const OF_198: BonnieLineForm = BonnieLineForm { fields: 50, first: 9, create: 26, wait: Some(38) };
 
 pub(super) fn is_line(line: &str) -> bool {
     let line = line.trim();

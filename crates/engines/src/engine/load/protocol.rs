@@ -20,7 +20,7 @@ use experiment::measurement::{
 };
 use experiment::plan::Trial;
 use facts::counters::series::Series;
-use host::sys::beneath::Named;
+use host::sys::beneath::AnchorRecord;
 
 /// What the worker is to do: the first line it is sent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -50,7 +50,7 @@ pub struct SentLoadSpec<'a> {
     #[serde(flatten)]
     pub spec: &'a LoadSpec,
     /// As [`WorkerDirectories::held`].
-    pub held: Option<Vec<Named>>,
+    pub held: Option<Vec<AnchorRecord>>,
 }
 
 /// What a worker may open, of the line that it is sent.
@@ -59,7 +59,7 @@ pub struct WorkerDirectories {
     /// The directories below which its files lie, and below which alone it opens any; missing where
     /// a person starts a worker, and says by name what it is to use.
     #[serde(default)]
-    pub held: Option<Vec<Named>>,
+    pub held: Option<Vec<AnchorRecord>>,
 }
 
 /// Which file a block says that it belongs to, where blocks can be checked.

@@ -379,8 +379,9 @@ mod tests {
             number in any::<u64>(),
         ) {
             let runs = runs.into_iter();
-            let run = |(file, files, step)| FileSequence { file, step, files, generation: step ^ file };
-            let runs = runs.map(run);
+            let runs = runs.map(|(file, files, step)| {
+                FileSequence { file, step, files, generation: step ^ file }
+            });
             let due = DueFiles { blocks_per_file: blocks_per_file % 99, runs: runs.collect() };
             if let Ok(expected) = expected(vec![due], &Ear::default()) {
                 expected.look(0).at(&[1; BLOCK], number);

@@ -34,22 +34,22 @@ impl Draws {
 
 /// A change of a file that no sync has covered yet.
 #[derive(Clone, Debug)]
-enum Change {
+enum UnsyncedChange {
     Write { at: usize, bytes: Vec<u8> },
     Length(usize),
 }
 
-impl Change {
+impl UnsyncedChange {
     fn apply(&self, to: &mut Vec<u8>) {
         match self {
-            Change::Write { at, bytes } => put(to, *at, bytes),
-            Change::Length(length) => to.resize(*length, 0),
+            UnsyncedChange::Write { at, bytes } => put(to, *at, bytes),
+            UnsyncedChange::Length(length) => to.resize(*length, 0),
         }
     }
 
     /// Any of its sectors, and no others.
     fn tear(&self, to: &mut Vec<u8>, draws: &mut Draws) {
-        let Change::Write { at, bytes } = self else { return self.apply(to) };
+        let UnsyncedChange::Write { at, bytes } = self else { return self.apply(to) };
         let mut from = 0;
         while from < bytes.len() {
             let until = bytes.len().min(from + SECTOR - (at + from) % SECTOR);
@@ -75,7 +75,7 @@ struct Contents {
     now: Vec<u8>,
     durable: Vec<u8>,
     /// What makes the one of the other, in order.
-    pending: Vec<Change>,
+    pending: Vec<UnsyncedChange>,
 }
 
 impl Contents {
@@ -347,7 +347,7 @@ impl Disk {
             Err(_) if self.dead => return Err(Fails::Broken),
             Err(_) if planted(Plant::WriteErrorLost) => return Ok(()),
             Err(Fails::Full) => {
-                let change = Change::Write { at, bytes: half.to_vec() };
+                let change = UnsyncedChange::Write { at, bytes: half.to_vec() };
                 self.change(file, change)?;
                 return Err(Fails::Full);
             }
@@ -356,16 +356,16 @@ impl Disk {
         }
         let short = planted(Plant::ShortWrite) && self.draws.once_in(40);
         let bytes = if short { half } else { bytes };
-        self.change(file, Change::Write { at, bytes: bytes.to_vec() })
+        self.change(file, UnsyncedChange::Write { at, bytes: bytes.to_vec() })
     }
 
     /// Cuts a file, or lengthens it with zeros.
     pub fn truncate(&mut self, file: usize, length: usize) -> Result<(), Fails> {
         self.begin(DiskOperation::Truncate, file as u64, length as u64)?;
-        self.change(file, Change::Length(length))
+        self.change(file, UnsyncedChange::Length(length))
     }
 
-    fn change(&mut self, file: usize, change: Change) -> Result<(), Fails> {
+    fn change(&mut self, file: usize, change: UnsyncedChange) -> Result<(), Fails> {
         let contents = &mut self.files[file];
         change.apply(&mut contents.now);
         contents.pending.push(change);

@@ -131,7 +131,7 @@ impl<const BYTES: bool> Stdio<BYTES> {
     /// When a file cannot be opened.
     pub fn new(paths: &[PathBuf], writes: bool, block: usize) -> io::Result<Stdio<BYTES>> {
         let buffer_bytes = if BYTES { 0 } else { block };
-        let spots: Result<_, _> = paths.iter().map(|path| Spot::of(path)).collect();
+        let spots: Result<_, _> = paths.iter().map(|path| Spot::find(path)).collect();
         let mut stdio = Stdio { streams: Vec::new(), spots: spots?, writes, buffer_bytes };
         stdio.reopen()?;
         Ok(stdio)

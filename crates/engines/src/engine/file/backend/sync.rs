@@ -63,7 +63,7 @@ impl<const DONTCACHE: bool> Closing<DONTCACHE> {
     /// # Errors
     /// When one cannot be opened.
     pub fn new(paths: &[PathBuf], writes: bool, direct: bool) -> io::Result<Self> {
-        let spots: Result<_, _> = paths.iter().map(|path| Spot::of(path)).collect();
+        let spots: Result<_, _> = paths.iter().map(|path| Spot::find(path)).collect();
         let mut flags = if writes { OFlags::RDWR } else { OFlags::RDONLY };
         flags.set(OFlags::DIRECT, direct);
         let mut closing = Closing { files: Vec::new(), spots: spots?, flags };
