@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::disk::{Disk, Mount, beside_another_disk, sh, usable};
+use crate::disk::{Disk, Mount, alone, sh, usable};
 use crate::run::{draw, figure, json, trials};
 
 /// Our files, small, in `folder/in`; their paths.
@@ -77,7 +77,7 @@ fn ncecat_and_ours_take_the_same_time_on_a_disk_of_known_speed() {
     if !usable("ncecat as referee", &["ncecat", "mkfs.ext4"]) {
         return;
     }
-    let _beside = beside_another_disk();
+    let _alone = alone();
     let limit = draw("limit, MB/s", 12, 15) * 1_000_000;
     let mut disk = Disk::new(600);
     let mount = Mount::format(&disk, "ext4");

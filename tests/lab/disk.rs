@@ -84,8 +84,8 @@ pub fn beside_this_machine() -> Guest {
     watched(GUEST.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// For a test that measures a throttled disk, or a shaped link, of its own and hardly uses a
-/// processor: two others that do run beside it.
+/// For a test that measures a throttled disk of its own and hardly uses a processor: another one
+/// that does runs beside it.
 pub fn beside_another_disk() -> Waiting {
     let waiting = WAITING.0.lock().unwrap_or_else(PoisonError::into_inner);
     let free = |waiting: &mut u32| *waiting >= WAITING_MAX;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::disk::{alone, beside_a_guest, beside_another_disk, sh, usable};
+use crate::disk::{alone, beside_a_guest, sh, usable};
 use crate::run::{draw, figure, noted, parse, said, trials};
 
 /// Bytes that a shaped end lets go at once when nothing was sent for a while.
@@ -158,7 +158,7 @@ fn tcp_gets_through_a_shaped_link_what_inspect_says_at_each_mtu() {
     if !usable("a shaped veth", &["ip", "tc", "ss", "iperf3"]) {
         return;
     }
-    let _beside = beside_another_disk();
+    let _alone = alone();
     let mut pair = Pair::new();
     pair.serve();
     for mtu in [1500, 9000] {
@@ -178,7 +178,7 @@ fn a_trial_of_ours_gets_through_a_shaped_link_what_inspect_says_at_each_mtu() {
     if !usable("a shaped veth", &["ip", "tc"]) {
         return;
     }
-    let _beside = beside_another_disk();
+    let _alone = alone();
     let pair = Pair::new();
     let folder = tempfile::tempdir().expect("a folder");
     for mtu in [1500, 9000] {

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::disk::{Disk, Mount, alone, beside_another_disk, usable};
+use crate::disk::{Disk, Mount, alone, usable};
 use crate::network::limit;
 use crate::run::{brickyard, draw, figure, noted, parse, trials};
 
@@ -72,7 +72,7 @@ fn a_disk_that_is_slower_than_the_wire_is_what_limits_and_a_wire_that_is_slower_
     if !usable("a throttled disk", &["mkfs.ext4", "ip", "tc"]) {
         return;
     }
-    let _beside = beside_another_disk();
+    let _alone = alone();
     let rate = draw("rate of the disk that limits, MB/s", 20, 60) * 1_000_000;
     let Some((mut disk, mount)) = slow(rate) else {
         println!("SKIP limits of files over TCP: this kernel has no throttle");

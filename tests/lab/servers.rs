@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::disk::{Disk, Mount, beside_another_disk, usable};
+use crate::disk::{Disk, Mount, alone, usable};
 use crate::run::{brickyard, draw, figure, parse, trials};
 
 const PROGRAMS: &[&str] =
@@ -49,7 +49,7 @@ fn a_file_server_that_had_its_files_in_memory_is_told_so() {
     if !usable("file servers with files in memory", PROGRAMS) {
         return;
     }
-    let _beside = beside_another_disk();
+    let _alone = alone();
     let disk = Disk::new(900);
     let mount = Mount::format(&disk, "ext4");
     assert_eq!(PLAN.matches(DROP).count(), 3);
@@ -75,7 +75,7 @@ fn clients_of_a_file_server_get_what_its_disk_gives_and_no_more() {
     if !usable("file servers on a throttled disk", PROGRAMS) {
         return;
     }
-    let _beside = beside_another_disk();
+    let _alone = alone();
     let mut disk = Disk::new(900);
     let mount = Mount::format(&disk, "ext4");
     let free = run(&mount, PLAN, "16MiB");

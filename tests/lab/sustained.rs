@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::disk::{Disk, Mount, beside_another_disk, sh, usable};
+use crate::disk::{Disk, Mount, alone, sh, usable};
 use crate::run::{draw, figure, json, trials};
 
 /// Two streams over one limited disk. One reads a file system on it; the other one on a loop device
@@ -64,7 +64,7 @@ fn the_window_is_right_where_the_naive_figure_and_the_sum_of_streams_are_not() {
     if !usable("sustained load on throttled disks", &["mkfs.ext4"]) {
         return;
     }
-    let _beside = beside_another_disk();
+    let _alone = alone();
     let limit = draw("limit shared by both streams, MB/s", 50, 90) * 1_000_000;
     let Some(lab) = unequal(limit) else {
         println!("SKIP sustained load: this kernel has no cgroup v1 block throttle");
