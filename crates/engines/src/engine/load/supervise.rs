@@ -105,19 +105,8 @@ pub fn run(order: &WorkerTask, context: &mut Context<'_>) -> Result<Measurement,
         on_zfs,
         ..
     } = dialog;
-    let said = worker.end(ENDING_MAX, || patience.is_over());
-    let result = match (answer, said) {
-        (Err(Error::Failed(why) | Error::Hung(why)), Err(place)) => {
-            return Err(Error::Hung(format!("{why}; {HANGS} ({place})")));
-        }
-        (_, Err(place)) => return Err(Error::Hung(format!("{HANGS} ({place})"))),
-        (Err(Error::Failed(why)), Ok(said)) if !said.is_empty() => {
-            return Err(Error::Failed(format!("{why}; it said: {said}")));
-        }
-        (Err(error), _) => return Err(error),
-        (Ok(_), _) if interrupted => return Err(Error::Interrupted),
-        (Ok(result), _) => result,
-    };
+    let ended = worker.end(ENDING_MAX, || patience.is_over());
+    let result = concluded(answer, ended, interrupted)?;
     let started_ns = result.started_monotonic_ns;
     let mut measurement = result.into_measurement()?;
     measurement.counters.extend(series_since(counters, started_ns));
@@ -142,6 +131,26 @@ pub fn run(order: &WorkerTask, context: &mut Context<'_>) -> Result<Measurement,
     measurement.evidence = whole;
     measurement.notes.extend(restless);
     Ok(measurement)
+}
+
+/// What came of a load whose worker has ended, with what it said at its end, or hangs at a place.
+fn concluded(
+    answer: Result<LoadResult, Error>,
+    ended: Result<String, String>,
+    interrupted: bool,
+) -> Result<LoadResult, Error> {
+    match (answer, ended) {
+        (Err(Error::Failed(why) | Error::Hung(why)), Err(place)) => {
+            Err(Error::Hung(format!("{why}; {HANGS} ({place})")))
+        }
+        (_, Err(place)) => Err(Error::Hung(format!("{HANGS} ({place})"))),
+        (Err(Error::Failed(why)), Ok(said)) if !said.is_empty() => {
+            Err(Error::Failed(format!("{why}; it said: {said}")))
+        }
+        (Err(error), _) => Err(error),
+        (Ok(_), _) if interrupted => Err(Error::Interrupted),
+        (Ok(result), _) => Ok(result),
+    }
 }
 
 const HANGS: &str = "the load hangs in the kernel, where SIGKILL does not end it: left behind";
