@@ -45,6 +45,21 @@ pub struct EvaluateArguments {
 /// No evaluation is shorter: the probe and one cell would not fit.
 const BUDGET_NS_MIN: u64 = 20_000_000_000;
 
+fn wrong(name: &str, why: String) -> Error {
+    Error::new(format!("cannot use {name}"), why)
+}
+
+/// How long it may take, ns.
+fn budget_ns(text: &str) -> Result<u64, Error> {
+    let budget_ns =
+        value::parse_duration_ns(text).map_err(|why| wrong("--budget", why).hint("--budget 3m"))?;
+    if budget_ns < BUDGET_NS_MIN {
+        let why = format!("{text} is too short to measure anything");
+        return Err(wrong("--budget", why).hint("--budget 20s at least; 3m is usual"));
+    }
+    Ok(budget_ns)
+}
+
 /// Runs the standard evaluation.
 pub fn run(arguments: &EvaluateArguments, common: &Common) -> anyhow::Result<ExitCode> {
     let engine = outcome::engine(&arguments.engine)?;
@@ -59,13 +74,7 @@ pub fn run(arguments: &EvaluateArguments, common: &Common) -> anyhow::Result<Exi
             .hint("brickyard evaluate /srv, or `brickyard evaluate .` for this one")
             .into());
     }
-    let wrong = |name: &str, why: String| Error::new(format!("cannot use {name}"), why);
-    let budget_ns = value::parse_duration_ns(&arguments.budget)
-        .map_err(|why| wrong("--budget", why).hint("--budget 3m"))?;
-    if budget_ns < BUDGET_NS_MIN {
-        let why = format!("{} is too short to measure anything", arguments.budget);
-        return Err(wrong("--budget", why).hint("--budget 20s at least; 3m is usual").into());
-    }
+    let budget_ns = budget_ns(&arguments.budget)?;
     let space_bytes = arguments.space.as_deref().map(value::parse_bytes).transpose();
     let space_bytes = space_bytes.map_err(|why| wrong("--space", why).hint("--space 4GiB"))?;
     let inputs = Inputs::of_store(&common.store);
