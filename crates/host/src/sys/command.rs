@@ -24,24 +24,23 @@ const SAID_MAX: Duration = Duration::from_millis(500);
 /// What programs say in the C locale, and the number of errno(3) that it stands for: strerror(3) of
 /// glibc, and the words of their own that mdadm(8), LVM, fstrim(8), mount.nfs(8) and zpool(8) have
 /// for the same. The one place in which a sentence is read; from here on the number is asked.
-const SAYINGS: [(&str, i32); 17] = [
-    ("Operation not permitted", libc::EPERM),
-    ("Permission denied", libc::EACCES),
-    ("access denied by server", libc::EACCES),
-    ("No such file or directory", libc::ENOENT),
-    ("resource busy", libc::EBUSY),
-    ("target is busy", libc::EBUSY),
+const SAYINGS: [(&str, i32); 15] = [
+    // First, whatever else it says: who undoes a layout tries again then.
+    ("busy", libc::EBUSY),
     ("in use", libc::EBUSY),
     ("exclusive access", libc::EBUSY),
-    ("busy", libc::EBUSY),
+    // It waits for udev no longer than 30 s (libzutil, zutil_device_path_os.c: DISK_LABEL_WAIT).
+    ("failed to detect device partitions", libc::ETIMEDOUT),
     ("Protocol not supported", libc::EPROTONOSUPPORT),
     ("transport protocol is not supported", libc::EPROTONOSUPPORT),
     ("Operation not supported", libc::EOPNOTSUPP),
     ("operation is not supported", libc::EOPNOTSUPP),
     ("incorrect mount option", libc::EINVAL),
     ("rpc.statd", libc::ENOLCK),
-    // It waits for udev no longer than 30 s (libzutil, zutil_device_path_os.c: DISK_LABEL_WAIT).
-    ("failed to detect device partitions", libc::ETIMEDOUT),
+    ("access denied by server", libc::EACCES),
+    ("Permission denied", libc::EACCES),
+    ("Operation not permitted", libc::EPERM),
+    ("No such file or directory", libc::ENOENT),
     ("No space left on device", libc::ENOSPC),
 ];
 /// Where administration programs lie when PATH does not say so, as in a plain user's shell.
@@ -283,6 +282,8 @@ mod tests {
                 Some(libc::EPROTONOSUPPORT),
             ),
             ("mount.nfs: access denied by server while mounting a:/b", Some(libc::EACCES)),
+            // Of two reasons the one that passes.
+            ("  /dev/sdz: No such file or directory; Logical volume b/a in use.", Some(16)),
             ("mount: only root can do that", None),
         ] {
             assert_eq!(errno_of(said), errno, "{said}");
