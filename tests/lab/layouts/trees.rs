@@ -101,8 +101,8 @@ fn during(looks: &[Count], trial: &Value) -> (Count, f64) {
     (count, (end_ns - start_ns) as f64 / 1e9)
 }
 
-/// What an inode takes at the least: ext4 has 256 bytes, XFS 512, btrfs 160 beside its key.
-const INODE: u64 = 160;
+/// Bytes that an inode takes of the disk at the least. That of btrfs has a key and a name besides.
+const INODES: [(&str, u64); 3] = [("ext4", 256), ("xfs", 512), ("btrfs", 160)];
 
 /// A disk over a file on a throttled one. The kernel's throttle lets metadata through at once, and
 /// has it paid by what comes later (`bio_issue_as_root_blkg` in block/blk-cgroup.h); for the disk
@@ -139,8 +139,6 @@ fn names_on_layouts_take_what_the_disk_lets_through() {
     }
     let _beside = beside_a_guest();
     let files = draw("files", 6000, 9000);
-    // What the load opens before it is timed, and what a throttle lets go ahead, was up to 0.4 s of
-    // the disk's time, and 27 % of a trial of twice the rate.
     let kb = draw("kB/s that are read", 500, 900);
     let mut slow = Slow::new(&TREES.replace("FILES", &files.to_string()), 400);
     assert!(slow.mount.path.exists());
@@ -170,12 +168,18 @@ fn names_on_layouts_take_what_the_disk_lets_through() {
         );
         match group {
             "stat" => {
-                let disk_s = count.read_bytes as f64 / (kb * 1000) as f64;
-                assert!(count.read_bytes >= files * INODE, "{of}: {} bytes", count.read_bytes);
+                let (_, inode) = INODES.into_iter().find(|(name, _)| of == *name).expect("one");
+                let (disk, read) = ((kb * 1000) as f64, count.read_bytes);
+                assert!(read >= files * inode * 98 / 100, "{of}: {read} bytes");
                 assert!(!noted(trial, "not-cold"), "{of}: {:#}", trial["notes"]);
-                let truth = files as f64 / disk_s;
-                assert!((rate / truth - 1.0).abs() < 0.12, "{of}: {rate} of {truth}");
-                allowed.entry(of).or_insert_with(Vec::new).push(truth);
+                // What is opened before the clock starts is among the bytes, and was 0.4 s of the
+                // disk's time once: held against all of them the rate was 15 % too high. It cannot
+                // be less than they allow, nor more than the inodes alone do, of which those that
+                // are read ahead with the first one (512 of ext4's) come before the clock, too.
+                let (least, most) = (files as f64 * disk / read as f64, disk / inode as f64);
+                assert!(rate > 0.95 * least, "{of}: {rate} of at least {least}");
+                assert!(rate < 1.12 * most, "{of}: {rate} of at most {most}");
+                allowed.entry(of).or_insert_with(Vec::new).push(least);
             }
             // Durable only when the disk was told to flush, once an operation or more often.
             "fsync" => assert!(count.flushes as f64 > 0.9 * done, "{of}: {done} fsyncs"),
