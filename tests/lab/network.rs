@@ -3,11 +3,12 @@
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::disk::{alone, beside_a_guest, sh, usable};
+use crate::disk::{alone, beside_a_guest, beside_another_disk, sh, usable};
 use crate::run::{draw, figure, noted, parse, said, trials};
 
 /// Bytes that a shaped end lets go at once when nothing was sent for a while.
@@ -22,7 +23,10 @@ pub struct Pair {
 
 impl Pair {
     pub fn new() -> Pair {
-        let name = |end: &str| format!("brickyard-lab-{}-{end}", std::process::id());
+        // Several tests of one process have a pair each.
+        static PAIRS: AtomicU32 = AtomicU32::new(0);
+        let number = PAIRS.fetch_add(1, Ordering::Relaxed);
+        let name = |end: &str| format!("brickyard-lab-{}-{number}-{end}", std::process::id());
         let pair = Pair { a: name("a"), b: name("b"), server: None };
         for end in [&pair.a, &pair.b] {
             sh("ip", &["netns", "add", end]);
@@ -158,7 +162,7 @@ fn tcp_gets_through_a_shaped_link_what_inspect_says_at_each_mtu() {
     if !usable("a shaped veth", &["ip", "tc", "ss", "iperf3"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_another_disk();
     let mut pair = Pair::new();
     pair.serve();
     for mtu in [1500, 9000] {
@@ -178,7 +182,7 @@ fn a_trial_of_ours_gets_through_a_shaped_link_what_inspect_says_at_each_mtu() {
     if !usable("a shaped veth", &["ip", "tc"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_another_disk();
     let pair = Pair::new();
     let folder = tempfile::tempdir().expect("a folder");
     for mtu in [1500, 9000] {

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::disk::{Disk, Mount, alone, usable};
+use crate::disk::{Disk, Mount, alone, beside_another_disk, usable};
 use crate::network::limit;
 use crate::run::{brickyard, draw, figure, noted, parse, trials};
 
@@ -31,7 +31,7 @@ fn files_arrive_at_the_speed_of_their_disk_by_every_way_round_after_round() {
         return;
     }
     // A map of a file is read ahead less, beside tests that use both processors: 0.949 of the rate.
-    let _alone = alone();
+    let _beside = beside_another_disk();
     let rate = draw("rate of the disk that is sent, MB/s", 30, 90) * 1_000_000;
     let Some((_disk, mount)) = slow(rate) else {
         println!("SKIP files over TCP: this kernel has no throttle that holds for every process");

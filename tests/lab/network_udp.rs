@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::disk::{alone, sh, usable};
+use crate::disk::{beside_another_disk, sh, usable};
 use crate::network::{BUCKET, Pair, limit};
 use crate::run::{draw, figure, trials};
 
@@ -23,7 +23,7 @@ fn what_overruns_a_link_is_lost_to_the_datagram() {
     if !usable("datagrams over a shaped veth", &["ip", "tc"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_another_disk();
     let pair = Pair::new();
     let rate = draw("rate of the link that is overrun, Mb/s", 50, 150);
     let factor = draw("times as much as it carries, tenths", 13, 25);
@@ -70,7 +70,7 @@ fn below_the_rate_of_the_link_nothing_is_lost_and_the_pace_is_what_limits() {
     if !usable("datagrams over a shaped veth", &["ip", "tc"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_another_disk();
     let pair = Pair::new();
     let rate = draw("rate of the link that is not full, Mb/s", 100, 200);
     pair.shape(rate);

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::disk::{Disk, Mount, alone, usable};
+use crate::disk::{Disk, Mount, alone, beside_another_disk, usable};
 use crate::run::{brickyard, draw, figure, parse, trials};
 
 const PROGRAMS: &[&str] =
@@ -49,7 +49,7 @@ fn a_file_server_that_had_its_files_in_memory_is_told_so() {
     if !usable("file servers with files in memory", PROGRAMS) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_another_disk();
     let disk = Disk::new(900);
     let mount = Mount::format(&disk, "ext4");
     assert_eq!(PLAN.matches(DROP).count(), 3);

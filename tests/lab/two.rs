@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::disk::{alone, beside_a_guest, sh, usable};
+use crate::disk::{beside_a_guest, beside_another_disk, sh, usable};
 use crate::network::{Pair, limit};
 use crate::run::{draw, figure, noted, parse, trials};
 
@@ -91,7 +91,7 @@ fn two_programs_get_through_a_shaped_link_what_inspect_says_and_the_link_is_name
     if !usable("two ends over a shaped veth", &["ip", "tc"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_another_disk();
     let pair = Pair::new();
     let folder = tempfile::tempdir().expect("a folder");
     let receiver = Receiver::new(&pair);

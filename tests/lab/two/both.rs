@@ -1,7 +1,7 @@
 //! Both ways at once between two programs, each over a link of a drawn rate of its own.
 
 use super::Receiver;
-use crate::disk::{alone, usable};
+use crate::disk::{beside_another_disk, usable};
 use crate::network::Pair;
 use crate::run::{draw, figure, noted, parse, trials};
 
@@ -19,7 +19,7 @@ fn each_way_gets_what_its_own_link_carries_and_the_sum_is_of_one_window() {
     if !usable("two ends over a veth that is shaped both ways", &["ip", "tc"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_another_disk();
     let pair = Pair::new();
     let folder = tempfile::tempdir().expect("a folder");
     let receiver = Receiver::new(&pair);

@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use serde_json::Value;
 
 use super::Receiver;
-use crate::disk::{beside_a_guest, sh, usable};
+use crate::disk::{beside_another_disk, sh, usable};
 use crate::integrity::{BLOCKS, PASSES, STAYS, compare, expected, found, once_each};
 use crate::liar::{Liar, Lie};
 use crate::network::Pair;
@@ -81,7 +81,7 @@ fn what_a_disk_lies_about_is_found_where_it_arrives_and_named_where_it_lies() {
     if !usable("a lying disk whose files are sent", &["mkfs.ext4", "losetup", "ip"]) {
         return;
     }
-    let _beside = beside_a_guest();
+    let _beside = beside_another_disk();
     let pair = Pair::new();
     let receiver = Receiver::new(&pair);
     // A sector that cannot be read ends a trial that sends, as ever.
@@ -116,7 +116,7 @@ fn a_bit_that_turns_on_the_way_is_told_with_the_file_that_it_was_of() {
     if !usable("somebody between two ends", &["ip", "python3"]) {
         return;
     }
-    let _beside = beside_a_guest();
+    let _beside = beside_another_disk();
     let pair = Pair::new();
     let receiver = Receiver::new(&pair);
     let files = tempfile::tempdir_in("/var/tmp").expect("a folder on a device");
@@ -175,7 +175,7 @@ fn a_datagram_that_is_changed_on_the_way_is_told_with_its_number_and_no_other_is
     if !usable("somebody between two ends of datagrams", &["ip", "python3"]) {
         return;
     }
-    let _beside = beside_a_guest();
+    let _beside = beside_another_disk();
     let pair = Pair::new();
     let receiver = Receiver::new(&pair);
     for direction in ["direction=send", "direction=receive"] {

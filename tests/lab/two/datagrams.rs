@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Receiver;
-use crate::disk::{alone, beside_a_guest, sh, usable};
+use crate::disk::{alone, beside_a_guest, beside_another_disk, sh, usable};
 use crate::network::{BUCKET, Pair, limit};
 use crate::network_udp::dropped;
 use crate::run::{draw, figure, noted, parse, trials};
@@ -69,7 +69,7 @@ fn below_the_rate_of_the_link_nothing_is_lost_between_two_programs() {
     if !usable("datagrams of two ends over a shaped veth", &["ip", "tc"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_another_disk();
     let pair = Pair::new();
     let mtu = draw("MTU of the link", 1000, 9001);
     pair.mtu(mtu);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::Receiver;
-use crate::disk::{alone, beside_a_guest, sh, usable};
+use crate::disk::{beside_a_guest, beside_another_disk, sh, usable};
 use crate::network::Pair;
 use crate::run::{draw, figure, noted, parse, trials};
 
@@ -288,7 +288,7 @@ fn buffers_of_the_machine_that_receives_bound_the_rate_by_window_and_round_trip(
     if !usable("windows over a way with delay", &["ip", "tc", "python3"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_another_disk();
     let pair = Pair::new();
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();

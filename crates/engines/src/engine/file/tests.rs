@@ -199,7 +199,8 @@ fn time_ends_a_pass_and_the_window_is_as_long_as_asked() {
     let folder = directory();
     let base = json!({"block-size": 65536, "file-size": MIB, "direct": false, "stop": "pass"});
     done(with(&base, json!({"access": "write"})), names(folder.path(), 3, 1));
-    let read = with(&base, json!({"access": "read", "stop": "600ms"}));
+    // At a rate: how much is read while one of them waits for a processor is bounded, too.
+    let read = with(&base, json!({"access": "read", "stop": "600ms", "rate": 1000}));
     let said = trial(read, names(folder.path(), 3, 1));
     assert!(said.words.contains(&"running"));
     let result = said.end.unwrap().unwrap();

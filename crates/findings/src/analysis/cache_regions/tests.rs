@@ -231,11 +231,11 @@ fn one_record_again_and_again_has_no_working_set_of_its_file() {
 #[test]
 fn a_hundred_thousand_trials_of_as_many_sizes_are_left_alone_at_once() {
     let mut records = records(&["4MiB", "8MiB"], &[], 1);
-    let last = records[5].clone();
+    // Of so many the program has no samples either.
+    let last = records[5].clone().light();
     for i in 0..20_000 {
         let mut record = last.clone();
         record.trial.settings.set(knob::FILE_SIZE, (16 << 20) + 4096 * i);
-        record.outcome = record.outcome.clone();
         records.push(record);
     }
     assert!(regions(&AnalysisInput::from_records(&records)).is_empty());
