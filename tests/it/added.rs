@@ -28,15 +28,16 @@ struct Addition {
 const ADDITIONS: &[Addition] = &[
     Addition {
         recipe: "A workload",
-        new: &[(
-            "crates/experiment/src/workload/stub.rs",
-            "//! A stub.\n\nuse super::Workload;\n\npub const STUB: Workload = Workload {\n    \
-             name: \"stub-load\",\n    about: \"A stub\",\n    engines: &[\"file\"],\n    \
-             settings: &[(\"access\", \"read\")],\n};\n",
-        )],
+        new: &[],
         changed: &[
-            ("crates/experiment/src/workload.rs", "mod replay;", "mod stub;"),
-            ("crates/experiment/src/workload.rs", "    &replay::REPLAY,", "    &stub::STUB,"),
+            (
+                "crates/experiment/src/workload/presets.rs",
+                "use super::Workload;",
+                "pub const STUB: Workload = Workload {\n    name: \"stub-load\",\n    about: \
+                 \"A stub\",\n    engines: &[\"file\"],\n    settings: &[(\"access\", \
+                 \"read\")],\n};\n",
+            ),
+            ("crates/experiment/src/workload.rs", "    &presets::REPLAY,", "    &presets::STUB,"),
         ],
         shows: (&["list", "workloads"], "stub-load"),
     },

@@ -1,24 +1,12 @@
 //! (pure) Named presets of knobs.
 //!
-//! A new workload is a file beside this one, or a line in the file of its family, and a line in
-//! [`WORKLOADS`]. It holds no code: a name and what it stands for, as one would type it.
+//! A new workload is a constant in the file of its family, and a line in [`WORKLOADS`]. It holds no
+//! code: a name and what it stands for, as one would type it.
 
-mod acknowledged;
 mod bonnie;
-mod command;
-mod database;
-mod concat;
-mod generations;
 mod iozone;
-mod mailbox;
-mod mixed;
-mod net;
 pub mod netcdf;
-mod random_read;
-mod random_write;
-mod replay;
-mod sequential_read;
-mod sequential_write;
+mod presets;
 pub mod sources;
 mod tree;
 mod tools;
@@ -38,13 +26,13 @@ pub struct Workload {
 
 /// In the order of the reference.
 pub const WORKLOADS: &[&Workload] = &[
-    &sequential_read::SEQUENTIAL_READ,
-    &sequential_write::SEQUENTIAL_WRITE,
-    &random_read::RANDOM_READ,
-    &random_write::RANDOM_WRITE,
-    &mixed::MIXED,
-    &generations::GENERATIONS,
-    &acknowledged::ACKNOWLEDGED,
+    &presets::SEQUENTIAL_READ,
+    &presets::SEQUENTIAL_WRITE,
+    &presets::RANDOM_READ,
+    &presets::RANDOM_WRITE,
+    &presets::MIXED,
+    &presets::GENERATIONS,
+    &presets::ACKNOWLEDGED,
     &tree::CREATE,
     &tree::OPEN,
     &tree::STAT,
@@ -56,15 +44,15 @@ pub const WORKLOADS: &[&Workload] = &[
     &tree::RMDIR,
     &tree::FSYNC,
     &tree::TOUCH,
-    &replay::REPLAY,
-    &mailbox::MAILBOX,
-    &database::SQLITE,
-    &net::TCP_STREAM,
-    &net::FILE_STREAM,
-    &net::UDP_STREAM,
-    &command::COMMAND,
-    &command::COMPILE,
-    &concat::CONCATENATE,
+    &presets::REPLAY,
+    &presets::MAILBOX,
+    &presets::SQLITE,
+    &presets::TCP_STREAM,
+    &presets::FILE_STREAM,
+    &presets::UDP_STREAM,
+    &presets::COMMAND,
+    &presets::COMPILE,
+    &presets::CONCATENATE,
     &iozone::WRITE,
     &iozone::REWRITE,
     &iozone::READ,
