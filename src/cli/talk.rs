@@ -7,6 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use base::value::{self};
 use experiment::knob;
+use experiment::measurement::figure_names;
 use experiment::measurement::{Outcome, Record, figures};
 use experiment::plan::Trial;
 use experiment::plan::refused::Refused;
@@ -369,15 +370,15 @@ fn ended(record: &Record, doing: &str) -> String {
                 return format!("{doing}: {elapsed}{notes}");
             }
             // Streams that never ran together have no window, and so no rate.
-            if let Some(rate) = figures.get("ops_per_s") {
+            if let Some(rate) = figures.get(figure_names::OPS_PER_S) {
                 return format!("{doing}: {} operations per s{notes}", value::iops(rate.value));
             }
             if let (Some(rate), true) =
-                (figures.get("throughput_bytes_per_s"), record.trial.settings.is_network())
+                (figures.get(figure_names::THROUGHPUT), record.trial.settings.is_network())
             {
                 return format!("{doing}: {}{notes}", value::bits(rate.value));
             }
-            let rates = figures.get("throughput_bytes_per_s").zip(figures.get("iops"));
+            let rates = figures.get(figure_names::THROUGHPUT).zip(figures.get(figure_names::IOPS));
             let rates = rates.map_or("done".to_owned(), |(throughput, iops)| {
                 let (throughput, iops) = (throughput.value, iops.value);
                 format!("{}, {} I/O per s", value::throughput_short(throughput), value::iops(iops))

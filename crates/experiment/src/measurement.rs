@@ -15,6 +15,7 @@ pub mod consistency;
 pub mod course;
 pub mod digest;
 pub mod evidence;
+pub mod figure_names;
 pub mod figures;
 pub mod integrity;
 pub mod judge;

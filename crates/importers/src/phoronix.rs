@@ -11,6 +11,7 @@ use roxmltree::{Document, Node, ParsingOptions};
 use serde_json::{Map, Value as Json};
 
 use experiment::measurement::Note;
+use experiment::measurement::figure_names;
 
 use super::{Form, Importer, ToolResult};
 
@@ -320,9 +321,7 @@ struct Runs<'a> {
     many: usize,
 }
 
-const RATE: &str = "throughput_bytes_per_s";
 const MEMORY: &str = "memory_throughput_bytes_per_s";
-const TRANSACTIONS: &str = "transactions_per_s";
 const ELAPSED: &str = "elapsed_s";
 const MIB: f64 = 1_048_576.0;
 
@@ -333,27 +332,27 @@ const FIO_IS_SURE: f64 = 10.0;
 /// Which tests are read: the test, its unit, the name of the figure, and what makes our unit of it.
 /// All from the `results-definition.xml` of its profile, and from what the tool means there.
 const TESTS: [(&str, &str, &str, f64); 21] = [
-    ("fio", "MB/s", RATE, MIB),
-    ("fio", "IOPS", "iops", 1.0),
+    ("fio", "MB/s", figure_names::THROUGHPUT, MIB),
+    ("fio", "IOPS", figure_names::IOPS, 1.0),
     // Its profile divides iozone's kB, which are of 1024 bytes, by 1024.
-    ("iozone", "MB/s", RATE, MIB),
-    ("dbench", "MB/s", RATE, 1e6),
-    ("hdparm-read", "MB/s", RATE, MIB),
+    ("iozone", "MB/s", figure_names::THROUGHPUT, MIB),
+    ("dbench", "MB/s", figure_names::THROUGHPUT, 1e6),
+    ("hdparm-read", "MB/s", figure_names::THROUGHPUT, MIB),
     ("ior", "MB/s", "write_throughput_bytes_per_s", MIB),
     ("fs-mark", "Files/s", "create_per_s", 1.0),
-    ("postmark", "TPS", TRANSACTIONS, 1.0),
+    ("postmark", "TPS", figure_names::TRANSACTIONS_PER_S, 1.0),
     ("sqlite", "Seconds", ELAPSED, 1.0),
     ("unpack-linux", "Seconds", ELAPSED, 1.0),
     ("stream", "MB/s", MEMORY, 1e6),
     ("mbw", "MiB/s", MEMORY, MIB),
     ("sysbench", "MiB/sec", MEMORY, MIB),
-    ("pgbench", "TPS", TRANSACTIONS, 1.0),
-    ("pgbench", "ms", "latency_ns_mean", 1e6),
+    ("pgbench", "TPS", figure_names::TRANSACTIONS_PER_S, 1.0),
+    ("pgbench", "ms", figure_names::LATENCY_MEAN, 1e6),
     // A line of the sender's.
     ("iperf", "Mbits/sec", "sent_throughput_bytes_per_s", 125_000.0),
-    ("netperf", "Megabits/sec Throughput", RATE, 125_000.0),
-    ("netperf", "Megabits/sec", RATE, 125_000.0),
-    ("netperf", "Transaction Rate Per Second", TRANSACTIONS, 1.0),
+    ("netperf", "Megabits/sec Throughput", figure_names::THROUGHPUT, 125_000.0),
+    ("netperf", "Megabits/sec", figure_names::THROUGHPUT, 125_000.0),
+    ("netperf", "Transaction Rate Per Second", figure_names::TRANSACTIONS_PER_S, 1.0),
     ("network-loopback", "Seconds", ELAPSED, 1.0),
     ("network-loopback", "sec", ELAPSED, 1.0),
 ];

@@ -9,6 +9,7 @@ use super::{
     Amount, Measurement, Operation, Record, Stream, Window, bins, course, network, nfs, programs,
 };
 use crate::knob;
+use crate::measurement::figure_names;
 use base::stats::{Estimate, Interval, batch_means, mean, sequential};
 use base::value::Stop;
 use facts::layout::Times;
@@ -68,23 +69,23 @@ pub(super) fn computed_rate(record: &Record, name: &str) -> Option<f64> {
     let span = || span(measurement, &record.trial.settings).ok();
     let durable = measurement.durable;
     let value = match name {
-        "throughput_bytes_per_s" => span()
+        figure_names::THROUGHPUT => span()
             .filter(|it| it.done.bytes() > 0 || it.done.metadata_ops == 0)
             .map(|it| it.done.bytes() as f64 / it.seconds)?,
-        "iops" => {
+        figure_names::IOPS => {
             let ios = |it: &Span| it.done.read_ops + it.done.write_ops;
             span().filter(|it| ios(it) > 0).map(|it| ios(&it) as f64 / it.seconds)?
         }
-        "ops_per_s" => span()
+        figure_names::OPS_PER_S => span()
             .filter(|it| it.done.metadata_ops > 0)
             .map(|it| it.done.ops() as f64 / it.seconds)?,
-        "transactions_per_s" => transactions_per_s(measurement, &span()?)?,
-        "latency_ns_mean" => bins::mean(measurement.operations())?,
-        "accepted_throughput_bytes_per_s" => {
+        figure_names::TRANSACTIONS_PER_S => transactions_per_s(measurement, &span()?)?,
+        figure_names::LATENCY_MEAN => bins::mean(measurement.operations())?,
+        figure_names::ACCEPTED_THROUGHPUT => {
             let settings = &record.trial.settings;
             durable.map(|it| accepted_bytes_per_s(settings, &it, span().as_ref()))?
         }
-        "durable_throughput_bytes_per_s" => {
+        figure_names::DURABLE_THROUGHPUT => {
             let bytes = durable_bytes(record)?;
             durable.map(|it| {
                 durable_bytes_per_s(
@@ -129,13 +130,13 @@ fn window_figures(record: &Record, measurement: &Measurement, span: &Span, figur
         figures.insert(name.into(), Estimate { value, interval });
     };
     if done.bytes() > 0 || done.metadata_ops == 0 {
-        add("throughput_bytes_per_s", done.bytes(), &["read_bytes", "write_bytes"]);
+        add(figure_names::THROUGHPUT, done.bytes(), &["read_bytes", "write_bytes"]);
     }
     if done.read_ops + done.write_ops > 0 {
-        add("iops", done.read_ops + done.write_ops, &["read_ops", "write_ops"]);
+        add(figure_names::IOPS, done.read_ops + done.write_ops, &["read_ops", "write_ops"]);
     }
     if done.metadata_ops > 0 {
-        add("ops_per_s", done.ops(), &["read_ops", "write_ops", "metadata_ops"]);
+        add(figure_names::OPS_PER_S, done.ops(), &["read_ops", "write_ops", "metadata_ops"]);
     }
     if done.read_bytes > 0 && done.write_bytes > 0 {
         add("read_throughput_bytes_per_s", done.read_bytes, &["read_bytes"]);
@@ -185,7 +186,7 @@ pub(super) fn pass_figures(measurement: &Measurement, figures: &mut Figures) {
         return;
     }
     let naive = bytes as f64 / (last as f64 / 1e9);
-    figures.insert("naive_throughput_bytes_per_s".into(), Estimate::bare(naive));
+    figures.insert(figure_names::NAIVE_THROUGHPUT.into(), Estimate::bare(naive));
     let own_rate = |stream: &Stream| {
         let ns = timed_end_ns(stream).saturating_sub(stream.started_ns);
         if ns > 0 { stream.pass.bytes() as f64 * 1e9 / ns as f64 } else { 0.0 }
@@ -228,10 +229,10 @@ fn other_figures(
     if let Some(durable) = measurement.durable {
         let settings = &record.trial.settings;
         let accepted = accepted_bytes_per_s(settings, &durable, span);
-        add("accepted_throughput_bytes_per_s", accepted, 1.0);
+        add(figure_names::ACCEPTED_THROUGHPUT, accepted, 1.0);
         if let Some(bytes) = durable_bytes(record) {
             let rate = durable_bytes_per_s((measurement, settings), &durable, bytes, span);
-            add("durable_throughput_bytes_per_s", rate, 1.0);
+            add(figure_names::DURABLE_THROUGHPUT, rate, 1.0);
         }
     }
     if let Some(pass) = &measurement.second_pass {

@@ -21,6 +21,7 @@ use super::span::{Latencies, Span, span, timed};
 use super::stopped::stopped;
 use super::{Amount, Measurement, Note, Record};
 use crate::knob::{self, Settings};
+use crate::measurement::figure_names;
 use base::stats::Estimate;
 
 mod counts;
@@ -67,10 +68,10 @@ pub enum Takes {
 
 /// Rates over the time in which all streams ran.
 const RATES: Takes = Takes::Named(&[
-    "throughput_bytes_per_s",
-    "iops",
-    "ops_per_s",
-    "transactions_per_s",
+    figure_names::THROUGHPUT,
+    figure_names::IOPS,
+    figure_names::OPS_PER_S,
+    figure_names::TRANSACTIONS_PER_S,
     "read_throughput_bytes_per_s",
     "write_throughput_bytes_per_s",
     "read_iops",
@@ -78,11 +79,15 @@ const RATES: Takes = Takes::Named(&[
 ]);
 
 /// Rates of the bytes that are counted against devices, and of the operations that moved them.
-const THROUGHPUT: Takes =
-    Takes::Named(&["throughput_bytes_per_s", "read_throughput_bytes_per_s", "iops", "read_iops"]);
+const THROUGHPUT: Takes = Takes::Named(&[
+    figure_names::THROUGHPUT,
+    "read_throughput_bytes_per_s",
+    figure_names::IOPS,
+    "read_iops",
+]);
 
 /// Rates of timed passes.
-const PASSES: Takes = Takes::Named(&["naive_throughput_bytes_per_s", "sum_of_streams_bytes_per_s"]);
+const PASSES: Takes = Takes::Named(&[figure_names::NAIVE_THROUGHPUT, "sum_of_streams_bytes_per_s"]);
 
 /// Everything that is held against every record.
 pub const INVARIANTS: &[Invariant] = &[
@@ -146,7 +151,7 @@ pub const INVARIANTS: &[Invariant] = &[
         name: "device-writes",
         about: "What was written around the page cache was written by the device",
         tolerance: "6 % and 1 MiB",
-        takes: Takes::Named(&["durable_throughput_bytes_per_s"]),
+        takes: Takes::Named(&[figure_names::DURABLE_THROUGHPUT]),
         broken: devices::writes,
     },
     Invariant {
@@ -160,7 +165,7 @@ pub const INVARIANTS: &[Invariant] = &[
         name: "durable",
         about: "No more became durable per second than was accepted",
         tolerance: "0.1 %",
-        takes: Takes::Named(&["durable_throughput_bytes_per_s", "durable_ops_per_s"]),
+        takes: Takes::Named(&[figure_names::DURABLE_THROUGHPUT, "durable_ops_per_s"]),
         broken: durable::bytes,
     },
     Invariant {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::computed::{computed, computed_rate, pass_figures};
 use super::{Record, consistency, start};
+use crate::measurement::figure_names;
 use base::stats::Estimate;
 
 mod alike;
@@ -98,7 +99,7 @@ pub fn rate(record: &Record, name: &str) -> Option<f64> {
 /// By which share of the window's throughput the naive figure differs from it, when that is more
 /// than 5 %; negative when the naive figure is too low. Such a record carries a note.
 pub fn window_disagrees(record: &Record) -> Option<f64> {
-    let rate = rate(record, "throughput_bytes_per_s")?;
+    let rate = rate(record, figure_names::THROUGHPUT)?;
     let measurement = record.outcome.measurement()?;
     // The naive figure has the start in it, too.
     let left_out = start::start(measurement).is_some_and(|start| start.rest.is_some());
@@ -107,7 +108,7 @@ pub fn window_disagrees(record: &Record) -> Option<f64> {
     let mut figures = Figures::new();
     pass_figures(measurement, &mut figures);
     let figures = measurement.digest.as_ref().map_or(&figures, |digest| digest.figures.as_ref());
-    let naive = figures.get("naive_throughput_bytes_per_s")?.value;
+    let naive = figures.get(figure_names::NAIVE_THROUGHPUT)?.value;
     let share = naive / window - 1.0;
     (window > 0.0 && share.abs() > DISAGREEMENT).then_some(share)
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use super::Record;
+use crate::measurement::figure_names;
 use base::stats::Estimate;
 
 /// The name of a figure in the JSON contract, such as `throughput_bytes_per_s`.
@@ -128,13 +129,13 @@ impl Serialize for Figures {
 
 /// The figures that [`rate`](super::figures::rate) gives.
 const RATES: [&str; 7] = [
-    "throughput_bytes_per_s",
-    "iops",
-    "ops_per_s",
-    "transactions_per_s",
-    "latency_ns_mean",
-    "accepted_throughput_bytes_per_s",
-    "durable_throughput_bytes_per_s",
+    figure_names::THROUGHPUT,
+    figure_names::IOPS,
+    figure_names::OPS_PER_S,
+    figure_names::TRANSACTIONS_PER_S,
+    figure_names::LATENCY_MEAN,
+    figure_names::ACCEPTED_THROUGHPUT,
+    figure_names::DURABLE_THROUGHPUT,
 ];
 
 /// The rates that a trial has: every question asks for them, of each of 100 000 trials.

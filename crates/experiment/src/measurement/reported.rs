@@ -3,6 +3,7 @@
 //! rule 3. Nothing is computed of them but the change of unit; no interval and no verdict of
 //! ours stands at them. Which texts there are is the business of `published`.
 
+use crate::measurement::figure_names;
 use serde::{Deserialize, Serialize};
 
 /// Names of reported figures begin so: none of them can be taken for one that we measured.
@@ -134,7 +135,7 @@ impl Reported {
     /// the level above which more disks did not bring it.
     pub fn rate(&self) -> Option<(&Figure, bool)> {
         let level = self.figure("level_off_throughput_bytes_per_s").map(|figure| (figure, true));
-        level.or_else(|| self.figure("throughput_bytes_per_s").map(|figure| (figure, false)))
+        level.or_else(|| self.figure(figure_names::THROUGHPUT).map(|figure| (figure, false)))
     }
 }
 

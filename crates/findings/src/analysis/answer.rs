@@ -6,6 +6,7 @@ use super::{Finding, Severity, operations, programs, words};
 use base::value::{self, counted, percent};
 use experiment::knob;
 use experiment::knob::access::IoDirection;
+use experiment::measurement::figure_names;
 use experiment::measurement::figures::{rate, takes_no_memory};
 use experiment::measurement::judge::all as notes_of;
 use experiment::measurement::origin::{self, Verdict};
@@ -14,9 +15,6 @@ use experiment::measurement::{Record, Window};
 
 #[cfg(test)]
 mod tests;
-
-const THROUGHPUT: &str = "throughput_bytes_per_s";
-const TRANSACTIONS: &str = "transactions_per_s";
 
 /// What a device does, and what a simulated one does: nobody must take one for the other.
 const DEVICE: [&str; 2] = ["The device", "The simulated device"];
@@ -81,7 +79,8 @@ fn way(cell: &CellReplicates<'_>) -> IoDirection {
 
 /// Bytes that the trials with a rate read, and that they wrote, in their windows.
 fn moved(cell: &CellReplicates<'_>) -> (f64, f64) {
-    let stands = cell.records.iter().filter(|record| rate(record, THROUGHPUT).is_some());
+    let stands =
+        cell.records.iter().filter(|record| rate(record, figure_names::THROUGHPUT).is_some());
     let windows = stands.filter_map(|record| record.outcome.measurement()?.window);
     let add = |(read, written): (f64, f64), window: Window| {
         (read + window.done.read_bytes as f64, written + window.done.write_bytes as f64)
@@ -90,8 +89,10 @@ fn moved(cell: &CellReplicates<'_>) -> (f64, f64) {
 }
 
 fn how_fast(cells: &[CellReplicates<'_>]) -> String {
-    let transactions = !cells.is_empty() && cells.iter().all(|cell| has(cell, TRANSACTIONS));
-    let name = if transactions { TRANSACTIONS } else { THROUGHPUT };
+    let transactions =
+        !cells.is_empty() && cells.iter().all(|cell| has(cell, figure_names::TRANSACTIONS_PER_S));
+    let name =
+        if transactions { figure_names::TRANSACTIONS_PER_S } else { figure_names::THROUGHPUT };
     let fastest = |among: &dyn Fn(&CellReplicates<'_>) -> bool| {
         let among: Vec<&CellReplicates<'_>> = cells.iter().filter(|cell| among(cell)).collect();
         Fastest::by_rate(&among, name)
@@ -105,7 +106,8 @@ fn how_fast(cells: &[CellReplicates<'_>]) -> String {
             false => ("From memory to memory the most was".to_owned(), found),
         }
     } else if let Some(found) = devices(IoDirection::Reads) {
-        if name == THROUGHPUT && found.cell.settings.number(knob::BLOCK_SIZE) < SMALL {
+        if name == figure_names::THROUGHPUT && found.cell.settings.number(knob::BLOCK_SIZE) < SMALL
+        {
             return of_small_blocks(&found, cells);
         }
         (format!("{} delivers", device(found.cell)), found)
@@ -135,7 +137,7 @@ fn device(cell: &CellReplicates<'_>) -> &'static str {
 /// The rate of the fastest, and what of it was read where it read and wrote.
 fn told(name: &str, found: &Fastest<'_>) -> String {
     let settings = found.cell.settings;
-    if name != THROUGHPUT {
+    if name != figure_names::THROUGHPUT {
         return words::rate_of(name, &found.estimate, found.trials);
     }
     let rate = words::load_rate(settings, &found.estimate, found.trials);
@@ -172,7 +174,7 @@ fn luck(found: &Fastest<'_>) -> String {
 /// What it is of comes first: nobody must take the bytes of small blocks for the device's speed.
 fn of_small_blocks(found: &Fastest<'_>, cells: &[CellReplicates<'_>]) -> String {
     let (streams, load) = load(found.cell);
-    let (device, rate) = (words::lower(device(found.cell)), told(THROUGHPUT, found));
+    let (device, rate) = (words::lower(device(found.cell)), told(figure_names::THROUGHPUT, found));
     let own = format!("With {streams}, {load}, {device} delivers {rate}.{}", luck(found));
     let large = |cell: &&CellReplicates<'_>| {
         let settings = cell.settings;
@@ -181,7 +183,7 @@ fn of_small_blocks(found: &Fastest<'_>, cells: &[CellReplicates<'_>]) -> String 
     };
     // A plan of this load alone asked for nothing else.
     let alone = cells.iter().all(|cell| cell.settings.way() == Some(IoDirection::Reads));
-    match cells.iter().filter(large).find(|cell| has(cell, THROUGHPUT)) {
+    match cells.iter().filter(large).find(|cell| has(cell, figure_names::THROUGHPUT)) {
         Some(other) => format!(
             "{own} {} was measured, but is not surely the device's.",
             other.load(&["block-size", "queue-depth"])
@@ -210,7 +212,7 @@ fn without_a_rate(cells: &[CellReplicates<'_>]) -> String {
 fn where_it_stops(cells: &[CellReplicates<'_>], findings: &[Finding]) -> String {
     let claims: Vec<&Finding> =
         findings.iter().filter(|finding| finding.question == "scaling").collect();
-    let of_bytes = cells.iter().any(|cell| has(cell, THROUGHPUT));
+    let of_bytes = cells.iter().any(|cell| has(cell, figure_names::THROUGHPUT));
     let what = if of_bytes { "throughput stops" } else { "the rates stop" };
     match claims.first() {
         None => format!(

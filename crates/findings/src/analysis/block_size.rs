@@ -8,6 +8,7 @@ use base::stats::mean_interval;
 use base::stats::profile::Level;
 use base::value::{Value, setting};
 use experiment::measurement::Record;
+use experiment::measurement::figure_names;
 
 /// Its line in the table of questions.
 pub const QUESTION: Question = Question {
@@ -24,7 +25,7 @@ fn answer(records: &[Record]) -> Vec<Finding> {
 }
 
 fn tell(curve: &Curve<'_>) -> Option<Finding> {
-    let levels = curve.levels("throughput_bytes_per_s");
+    let levels = curve.levels(figure_names::THROUGHPUT);
     if levels.len() < 3 {
         return None;
     }

@@ -13,6 +13,7 @@ use super::curve::cells;
 use super::{Finding, Question};
 use experiment::knob::Settings;
 use experiment::measurement::Record;
+use experiment::measurement::figure_names;
 use experiment::measurement::limit::Resource;
 
 mod tell;
@@ -64,7 +65,7 @@ fn answer(records: &[Record]) -> Vec<Finding> {
         CellBottleneck {
             settings: cell.settings.clone(),
             load: cell.load(&["block-size", "queue-depth", "streams", "io-engine"]),
-            rates: cell.values("throughput_bytes_per_s"),
+            rates: cell.values(figure_names::THROUGHPUT),
             trials: cell.evidence(),
             verdict,
             all: cells.len(),

@@ -7,6 +7,7 @@ use base::stats::equivalence::{CHANCE, Likeness, likeness_of};
 use base::stats::{mean_interval, ratio_of_means};
 use experiment::knob::{self, Settings};
 use experiment::measurement::Record;
+use experiment::measurement::figure_names;
 use experiment::measurement::origin::Verdict;
 
 /// Its line in the table of questions.
@@ -15,8 +16,6 @@ pub const QUESTION: Question = Question {
     about: "How much faster is memory than the device, and did the device answer at all?",
     answer: |asked| answer(asked.records),
 };
-
-const THROUGHPUT: &str = "throughput_bytes_per_s";
 
 fn answer(records: &[Record]) -> Vec<Finding> {
     let cells = cells(records);
@@ -48,7 +47,8 @@ fn counterpart<'a, 'b>(
 
 fn against_device(cached: &CellReplicates<'_>, cells: &[CellReplicates<'_>]) -> Option<Finding> {
     let device = counterpart(cached, cells)?;
-    let (fast, slow) = (cached.values(THROUGHPUT), device.values(THROUGHPUT));
+    let (fast, slow) =
+        (cached.values(figure_names::THROUGHPUT), device.values(figure_names::THROUGHPUT));
     let ratio = ratio_of_means(&fast, &slow)?;
     let of = |values: &[f64]| Some(words::rate(&mean_interval(values)?, values.len()));
     let label = cached.load(&["block-size", "queue-depth", "streams"]);

@@ -15,6 +15,7 @@ use base::stats::{Estimate, mean_interval};
 use base::value::{Value, bytes, setting, throughput_short};
 use experiment::knob::{self, Access, Settings};
 use experiment::measurement::Record;
+use experiment::measurement::figure_names;
 use experiment::measurement::figures::rate;
 use experiment::measurement::origin::{Origin, origin};
 use name::KnownCaches;
@@ -28,8 +29,6 @@ pub const QUESTION: Question = Question {
     about: "Up to which working sets do caches answer, which ones, and how fast is each?",
     answer,
 };
-
-const THROUGHPUT: &str = "throughput_bytes_per_s";
 
 /// A load over its working set: plateaus and the edges between them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -139,7 +138,8 @@ fn sized<'a>(curve: &Curve<'a>) -> Vec<(f64, &'a Record)> {
 
 fn of_curve(curve: &Curve<'_>, known: &KnownCaches) -> Option<Regions> {
     let sized = sized(curve);
-    let value = |(at, record): &(f64, &Record)| Some((*at, rate(record, THROUGHPUT)?));
+    let value =
+        |(at, record): &(f64, &Record)| Some((*at, rate(record, figure_names::THROUGHPUT)?));
     let levels: Vec<Level> = levels(sized.iter().filter_map(value).collect());
     let found = plateaus::plateaus(&levels)?;
     let edges: Vec<PlateauEdge> = found.steps.iter().map(edge).collect();

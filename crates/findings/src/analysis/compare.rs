@@ -15,6 +15,7 @@ use base::stats::equivalence::geometric_mean;
 use base::stats::{Estimate, RatioOfMeans, holm, mean_interval};
 use base::value::{Value, counted, percent, setting, significant};
 use experiment::knob::{self, Scope, Settings};
+use experiment::measurement::figure_names;
 use experiment::measurement::figures::{rate, replicates, standing};
 use experiment::measurement::origin::{Verdict, origin};
 use experiment::measurement::{Outcome, Record, judge};
@@ -398,12 +399,14 @@ fn about(records: &[&Record]) -> &'static str {
     let programs = |record: &&Record| {
         record.outcome.measurement().is_some_and(|measurement| measurement.programs.is_some())
     };
-    let bytes = "throughput_bytes_per_s";
-    let durable = "durable_throughput_bytes_per_s";
+    let bytes = figure_names::THROUGHPUT;
+    let durable = figure_names::DURABLE_THROUGHPUT;
     match () {
-        () if has("transactions_per_s") => "transactions_per_s",
+        () if has(figure_names::TRANSACTIONS_PER_S) => figure_names::TRANSACTIONS_PER_S,
         () if records.iter().any(programs) => "elapsed_s",
-        () if has("ops_per_s") && (settings.has(knob::OPERATION) || !has(bytes)) => "ops_per_s",
+        () if has(figure_names::OPS_PER_S) && (settings.has(knob::OPERATION) || !has(bytes)) => {
+            figure_names::OPS_PER_S
+        }
         () if settings.only_writes() && has(durable) => durable,
         () => bytes,
     }

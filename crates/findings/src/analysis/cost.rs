@@ -17,6 +17,7 @@ use base::value::{Value, setting, significant};
 use experiment::knob::Access;
 use experiment::knob::typed::{OrAsIs, Word};
 use experiment::knob::{self, Scope, Settings};
+use experiment::measurement::figure_names;
 use experiment::measurement::origin::Verdict;
 use facts::layout::disks_of_data;
 
@@ -37,8 +38,6 @@ pub const PRICE_PER_TB: &str = "price_per_tb";
 /// Price of the hardware over its I/O operations per second.
 pub const PRICE_PER_IOPS: &str = "price_per_iops";
 
-const THROUGHPUT: &str = "throughput_bytes_per_s";
-const DURABLE: &str = "durable_throughput_bytes_per_s";
 /// How likely any cheapest may be called surely cheaper though it is not.
 const CHANCE: f64 = 0.05;
 /// So many hardwares are named in one sentence.
@@ -126,11 +125,23 @@ fn answer(asked: &AnalysisInput<'_>) -> Vec<Finding> {
         |cell| Some(Priced { price: price(asked, (cell as &CellReplicates<'_>).settings)?, cell });
     let priced: Vec<Priced<'_>> = cells.iter().filter_map(of).collect();
     let mut findings = Vec::new();
-    findings.extend(rate(&priced, "GB/s read", THROUGHPUT, 1e9, |access| access == Access::Read));
-    findings.extend(rate(&priced, "GB/s written durably", DURABLE, 1e9, |it| it == Access::Write));
-    findings.extend(rate(&priced, "I/O per second of random reading", "iops", 1.0, |access| {
-        access == Access::RandomRead
+    findings.extend(rate(&priced, "GB/s read", figure_names::THROUGHPUT, 1e9, |access| {
+        access == Access::Read
     }));
+    findings.extend(rate(
+        &priced,
+        "GB/s written durably",
+        figure_names::DURABLE_THROUGHPUT,
+        1e9,
+        |it| it == Access::Write,
+    ));
+    findings.extend(rate(
+        &priced,
+        "I/O per second of random reading",
+        figure_names::IOPS,
+        1.0,
+        |access| access == Access::RandomRead,
+    ));
     findings.extend(room(asked, &priced));
     findings
 }

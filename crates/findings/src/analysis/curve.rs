@@ -14,9 +14,6 @@ use experiment::measurement::figures::{rate, replicates};
 use experiment::measurement::origin::{self, Verdict};
 use experiment::plan::layouts::FILLED_IN;
 
-/// Knobs that say how long and over how many files a trial runs, not what the load is.
-pub const EXTENT: &[&str] = &["files", "second-pass", "stop", "at-least", "at-most"];
-
 /// One trial that was done, at a level of the curve's knob.
 #[derive(Clone)]
 pub struct CurvePoint<'a> {
@@ -133,7 +130,7 @@ fn varying(all: &[&Settings]) -> Vec<&'static str> {
 fn apart(all: &[&Settings]) -> Vec<&'static str> {
     let Some(first) = all.first() else { return Vec::new() };
     let said = |knob: &str| {
-        let in_own_way = SAID.contains(&knob) || EXTENT.contains(&knob);
+        let in_own_way = SAID.contains(&knob) || knob::EXTENT.contains(&knob);
         // What a simulated server is made of is no part of its load.
         in_own_way || knob.starts_with("sim-") || (first.has(knob::ACCESS) && ASKED.contains(&knob))
     };
@@ -259,7 +256,7 @@ impl CellReplicates<'_> {
 /// Whether two settings are the same but for the knobs of `free` and the extent of the trial.
 pub fn alike(one: &Settings, other: &Settings, free: &[&str]) -> bool {
     let matters =
-        |(name, _): &(&'static str, &Value)| !free.contains(name) && !EXTENT.contains(name);
+        |(name, _): &(&'static str, &Value)| !free.contains(name) && !knob::EXTENT.contains(name);
     one.iter().filter(matters).eq(other.iter().filter(matters))
 }
 
@@ -277,7 +274,7 @@ pub fn curves<'a>(records: &'a [Record], knob: &str) -> Vec<Curve<'a>> {
     let mut curves: Vec<Curve<'a>> = Vec::new();
     let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
     let mut copies: HashMap<usize, usize> = HashMap::new();
-    let free = [EXTENT, &[knob]].concat();
+    let free = [knob::EXTENT, &[knob]].concat();
     for record in records.iter().filter(|record| record.outcome.measurement().is_some()) {
         let settings = &record.trial.settings;
         let Some(held) = settings.named(knob).filter(|_| !record.trial.prepares()) else {

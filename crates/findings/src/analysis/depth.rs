@@ -6,6 +6,7 @@ use base::stats::knee::{Knee, Scaling, scaling};
 use base::stats::mean;
 use base::value::duration;
 use experiment::measurement::Record;
+use experiment::measurement::figure_names;
 
 /// Its line in the table of questions.
 pub const QUESTION: Question = Question {
@@ -16,20 +17,20 @@ pub const QUESTION: Question = Question {
 
 fn answer(records: &[Record]) -> Vec<Finding> {
     let told = |curve: &Curve<'_>| {
-        scaling(&curve.levels("iops")).and_then(|scaling| tell(curve, &scaling))
+        scaling(&curve.levels(figure_names::IOPS)).and_then(|scaling| tell(curve, &scaling))
     };
     curves(records, "queue-depth").iter().filter_map(told).collect()
 }
 
 fn tell(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
     let label = curve.load(&["block-size", "streams"]);
-    let latency = curve.levels("latency_ns_mean");
+    let latency = curve.levels(figure_names::LATENCY_MEAN);
     let latency_at = |depth: f64| {
         let level = latency.iter().find(|level| level.at == depth)?;
         Some(duration(mean(&level.values)))
     };
     let (first, last) = (latency.first()?.at, latency.last()?.at);
-    let most = rate(scaling, curve.replicates(scaling.peak_at, "iops"));
+    let most = rate(scaling, curve.replicates(scaling.peak_at, figure_names::IOPS));
     let (mut advice, mut left_open) = (None, false);
     let grows = match scaling.knee {
         Knee::At(at) => {
@@ -40,7 +41,7 @@ fn tell(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
         }
         Knee::BeforeFirst => format!("{label} gives all it has at queue depth {first} already"),
         Knee::Undecided => {
-            let open = same::undecided(&label, &curve.levels("iops"), depth);
+            let open = same::undecided(&label, &curve.levels(figure_names::IOPS), depth);
             (advice, left_open) = (Some(open.advice), open.all);
             open.claim
         }
@@ -64,7 +65,7 @@ fn tell(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
     };
     let claim = format!("{grows}. The most was {most}.{cost}");
     let subject = format!("Whether {} gets more with a deeper queue", words::lower(&label));
-    let assertions = same::stated(curve, &curve.levels("iops"), scaling);
+    let assertions = same::stated(curve, &curve.levels(figure_names::IOPS), scaling);
     let finding = Finding::info(QUESTION.name, claim, curve.evidence());
     let finding = finding.doubted(curve.strays(), curve.points.len()).left_open(left_open);
     let finding = finding.stating(assertions.into_iter().map(|it| it.about(subject.clone())));

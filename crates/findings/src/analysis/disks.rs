@@ -9,6 +9,7 @@ use base::stats::knee::{Knee, Scaling, scaling};
 use base::value::{counted, percent};
 use experiment::knob;
 use experiment::measurement::Record;
+use experiment::measurement::figure_names;
 
 /// Its line in the table of questions.
 pub const QUESTION: Question = Question {
@@ -17,18 +18,17 @@ pub const QUESTION: Question = Question {
     answer: |asked| answer(asked.records),
 };
 
-const THROUGHPUT: &str = "throughput_bytes_per_s";
-
 fn answer(records: &[Record]) -> Vec<Finding> {
-    let told =
-        |curve: &Curve<'_>| scaling(&curve.levels(THROUGHPUT)).map(|scaling| tell(curve, &scaling));
+    let told = |curve: &Curve<'_>| {
+        scaling(&curve.levels(figure_names::THROUGHPUT)).map(|scaling| tell(curve, &scaling))
+    };
     curves(records, knob::DISKS.name).iter().filter_map(told).collect()
 }
 
 fn tell(curve: &Curve<'_>, scaling: &Scaling) -> Finding {
     let label = curve.load(&["block-size", "streams"]);
-    let levels = curve.levels(THROUGHPUT);
-    let replicates = curve.replicates(scaling.peak_at, THROUGHPUT);
+    let levels = curve.levels(figure_names::THROUGHPUT);
+    let replicates = curve.replicates(scaling.peak_at, figure_names::THROUGHPUT);
     let rate = words::load_rate(curve.settings, &scaling.peak, replicates);
     let most = format!("The most was {rate} with {}.", disks(scaling.peak_at));
     let last = curve.last();

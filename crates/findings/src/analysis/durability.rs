@@ -7,6 +7,7 @@ use base::stats::{Estimate, mean_interval};
 use base::value::significant;
 use experiment::knob;
 use experiment::measurement::Record;
+use experiment::measurement::figure_names;
 use experiment::measurement::figures::rate;
 
 /// Its line in the table of questions.
@@ -28,8 +29,8 @@ fn answer(records: &[Record]) -> Vec<Finding> {
 fn gap(cell: &CellReplicates<'_>) -> Option<Finding> {
     // Trial by trial: what makes a run slow slows both, and one of them may be withheld alone.
     let both = |record: &&Record| {
-        let accepted = rate(record, "accepted_throughput_bytes_per_s")?;
-        Some((accepted, rate(record, "durable_throughput_bytes_per_s")?))
+        let accepted = rate(record, figure_names::ACCEPTED_THROUGHPUT)?;
+        Some((accepted, rate(record, figure_names::DURABLE_THROUGHPUT)?))
     };
     let (accepted, durable): (Vec<f64>, Vec<f64>) = cell.records.iter().filter_map(both).unzip();
     let ratios: Vec<f64> =

@@ -16,6 +16,7 @@ use base::stats::replicates::{CellValue, Replicates, Scatter, detectable, replic
 use base::stats::{Estimate, Interval};
 use base::value::percent;
 use experiment::measurement::Record;
+use experiment::measurement::figure_names;
 use experiment::measurement::figures::{rate, replicates};
 use experiment::measurement::judge::all as notes_of;
 use experiment::measurement::origin::Verdict;
@@ -171,8 +172,12 @@ fn speeds(records: &[&Record]) -> Vec<Option<f64>> {
         let positive = |value: &f64| value.is_finite() && *value > 0.0;
         records.iter().map(|record| rate(record, name).filter(positive)).collect()
     };
-    let transactions = of("transactions_per_s");
-    if transactions.iter().any(Option::is_some) { transactions } else { of("ops_per_s") }
+    let transactions = of(figure_names::TRANSACTIONS_PER_S);
+    if transactions.iter().any(Option::is_some) {
+        transactions
+    } else {
+        of(figure_names::OPS_PER_S)
+    }
 }
 
 /// What a difference of logarithms is as a share.

@@ -5,14 +5,15 @@ use super::fastest::Fastest;
 use super::words;
 use base::value::counted;
 use experiment::knob;
-
-const OPERATIONS: &str = "ops_per_s";
+use experiment::measurement::figure_names;
 
 /// One sentence; `None` where no cell did such operations.
 pub fn most(cells: &[CellReplicates<'_>]) -> Option<String> {
     let mut kinds: Vec<(&str, Vec<&CellReplicates<'_>>)> = Vec::new();
     for cell in cells {
-        let Some(operation) = kind(cell).filter(|_| !cell.values(OPERATIONS).is_empty()) else {
+        let Some(operation) =
+            kind(cell).filter(|_| !cell.values(figure_names::OPS_PER_S).is_empty())
+        else {
             continue;
         };
         match kinds.iter_mut().find(|(known, _)| *known == operation) {
@@ -26,7 +27,9 @@ pub fn most(cells: &[CellReplicates<'_>]) -> Option<String> {
     }
     let best: Vec<(&str, Fastest<'_>)> = kinds
         .iter()
-        .filter_map(|(operation, of)| Some((*operation, Fastest::by_rate(of, OPERATIONS)?)))
+        .filter_map(|(operation, of)| {
+            Some((*operation, Fastest::by_rate(of, figure_names::OPS_PER_S)?))
+        })
         .collect();
     let in_memory = |cell: &CellReplicates<'_>| {
         let mut all = cell.records.iter().filter_map(|record| record.outcome.measurement());

@@ -14,6 +14,7 @@ use super::{AnalysisInput, Finding, Question, Severity};
 use base::value::counted;
 use experiment::knob::{self, Settings};
 use experiment::measurement::Record;
+use experiment::measurement::figure_names;
 use experiment::measurement::figures::standing;
 use experiment::measurement::judge::all as notes_of;
 
@@ -175,7 +176,7 @@ fn contradicted(verdict: PowerCutVerdict, records: &[&Record]) -> PowerCutVerdic
 /// The fastest commits of these trials, and direct writes of the same size to hold them against.
 fn commits(records: &[&Record]) -> Option<Commits> {
     let median = |record: &&&Record| {
-        let value = standing(record).get("latency_ns_p50")?.value;
+        let value = standing(record).get(figure_names::LATENCY_P50)?.value;
         Some(value).filter(|ns| *ns > 0.0)
     };
     let least = |all: Vec<f64>| all.into_iter().reduce(f64::min);

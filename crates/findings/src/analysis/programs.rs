@@ -5,6 +5,7 @@ use super::fastest::Fastest;
 use super::words;
 use base::value::counted;
 use experiment::knob;
+use experiment::measurement::figure_names;
 
 /// So many programs are told by their times; more are nobody's first sentence.
 const TOLD: usize = 3;
@@ -33,7 +34,7 @@ pub fn fetched(cells: &[CellReplicates<'_>]) -> Option<String> {
         return None;
     }
     let most = |(name, of): &(String, Vec<&CellReplicates<'_>>)| {
-        let found = Fastest::by_rate(of, "throughput_bytes_per_s")?;
+        let found = Fastest::by_rate(of, figure_names::THROUGHPUT)?;
         let rate = words::rate(&found.estimate, found.trials);
         let streams = words::streams(found.cell.settings.number(knob::STREAMS));
         Some(format!("{name} {rate} with {streams}"))

@@ -10,6 +10,7 @@ use base::stats::{Estimate, mean_interval, ratio_of_means};
 use base::value::{percent, significant};
 use experiment::knob;
 use experiment::measurement::Record;
+use experiment::measurement::figure_names;
 use experiment::measurement::figures::rate;
 
 /// Its line in the table of questions.
@@ -26,18 +27,17 @@ const SHARED: f64 = 0.95;
 /// With so much of the most left, or less, it collapses; with more it falls.
 const COLLAPSED: f64 = 0.5;
 
-const THROUGHPUT: &str = "throughput_bytes_per_s";
-const OPERATIONS: &str = "ops_per_s";
-const TRANSACTIONS: &str = "transactions_per_s";
-
 /// The figure that a load is about: transactions where it has such, operations where these are on
 /// names or move no bytes, else throughput.
 fn figure(curve: &Curve<'_>) -> &'static str {
     let has = |name: &str| curve.points.iter().any(|point| rate(point.record, name).is_some());
-    match (has(TRANSACTIONS), curve.settings.has(knob::OPERATION) || !has(THROUGHPUT)) {
-        (true, _) => TRANSACTIONS,
-        (false, true) => OPERATIONS,
-        (false, false) => THROUGHPUT,
+    match (
+        has(figure_names::TRANSACTIONS_PER_S),
+        curve.settings.has(knob::OPERATION) || !has(figure_names::THROUGHPUT),
+    ) {
+        (true, _) => figure_names::TRANSACTIONS_PER_S,
+        (false, true) => figure_names::OPS_PER_S,
+        (false, false) => figure_names::THROUGHPUT,
     }
 }
 
@@ -69,7 +69,7 @@ fn label(curve: &Curve<'_>) -> String {
 /// A rate of the figure that the curve is about.
 fn rate_told(curve: &Curve<'_>, rate: &Estimate, replicates: usize) -> String {
     match figure(curve) {
-        THROUGHPUT => words::load_rate(curve.settings, rate, replicates),
+        figure_names::THROUGHPUT => words::load_rate(curve.settings, rate, replicates),
         name => words::rate_of(name, rate, replicates),
     }
 }
@@ -294,7 +294,7 @@ fn together(all: &Curve<'_>, curves: &[Curve<'_>]) -> Option<Finding> {
     let sum: Estimate = mean_interval(&sums)?;
     let mut evidence = all.evidence();
     evidence.extend(alone.iter().flat_map(|curve| curve.evidence()));
-    let means = same::means(&at_once.values, &sums).filter(|_| name == THROUGHPUT);
+    let means = same::means(&at_once.values, &sums).filter(|_| name == figure_names::THROUGHPUT);
     let claim = format!(
         "{} over {} directories at once gives {}. That is {share} of the sum of each alone, {}{}.",
         words::load(all.settings, &["block-size", "queue-depth"]),

@@ -12,6 +12,7 @@ use base::stats::seek::{self, Bound, Described};
 use base::stats::{Estimate, Interval, mean_interval};
 use base::value::{duration, iops, significant, throughput_short};
 use experiment::knob::{self, Access, Settings};
+use experiment::measurement::figure_names;
 use experiment::measurement::limit::in_flight;
 use experiment::measurement::origin::Verdict;
 use facts::inventory::server::Drive;
@@ -150,7 +151,7 @@ fn of_curve(curve: &Curve<'_>, fit: Fit, drives: &[Drive]) -> SeekLaw {
 /// The time of one operation of each size, ns, by Little's law: with so many in flight each takes
 /// so many times as long as it takes until one more is done.
 fn times(curve: &Curve<'_>) -> Vec<Level> {
-    let mut levels = curve.levels("throughput_bytes_per_s");
+    let mut levels = curve.levels(figure_names::THROUGHPUT);
     let in_flight = in_flight(curve.settings);
     for level in &mut levels {
         let bytes = in_flight * level.at * 1e9;

@@ -13,6 +13,7 @@ use base::stats::Estimate;
 use base::value::{bytes, counted, duration, percent};
 use experiment::knob;
 use experiment::measurement::Record;
+use experiment::measurement::figure_names;
 use experiment::measurement::settling::{Settling, settling};
 use experiment::measurement::start::{TrialStart, start};
 use experiment::measurement::steady::{Steady, steady};
@@ -310,7 +311,7 @@ impl<'a> SteadinessLoad<'a> {
     /// A rate of what it counts.
     fn rate(&self, per_s: f64) -> String {
         let names = self.cell.settings.has(knob::OPERATION);
-        match names && self.cell.values("throughput_bytes_per_s").is_empty() {
+        match names && self.cell.values(figure_names::THROUGHPUT).is_empty() {
             true => format!("{} operations/s", base::value::iops(per_s)),
             false => words::load_throughput(self.cell.settings, per_s),
         }

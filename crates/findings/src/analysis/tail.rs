@@ -18,6 +18,7 @@ use base::stats::quantile::values_needed;
 use base::stats::{Estimate, RatioOfMeans, holm, mean_interval, ratio_of_means};
 use base::value::{duration, significant};
 use experiment::measurement::Record;
+use experiment::measurement::figure_names;
 use experiment::measurement::figures::{percentile_of, standing};
 use experiment::measurement::origin::Verdict;
 
@@ -39,13 +40,11 @@ const CHANCE: f64 = 0.05;
 const CURVES_MAX: usize = 2;
 /// Below this many times the median a tail is that of any queue, and of no interest.
 const LONG: f64 = 4.0;
-/// The figure of a median.
-const MEDIAN: &str = "latency_ns_p50";
 /// So long a run has slow operations enough.
 const LONGER: &str = "60s";
 /// Percentiles that are a tail, longest first, with their figure.
 const TAILS: &[(&str, f64, &str)] =
-    &[("p99.9", 0.999, "latency_ns_p999"), ("p99", 0.99, "latency_ns_p99")];
+    &[("p99.9", 0.999, "latency_ns_p999"), ("p99", 0.99, figure_names::LATENCY_P99)];
 
 fn answer(records: &[Record]) -> Vec<Finding> {
     let mut findings: Vec<Finding> = longest(records).into_iter().collect();
@@ -73,7 +72,7 @@ fn latencies(record: &Record) -> Option<Latencies<'_>> {
     };
     Some(Latencies {
         record,
-        p50: value(MEDIAN)?,
+        p50: value(figure_names::LATENCY_P50)?,
         tails: [tail(0), tail(1)],
         max: value("latency_ns_max")?,
     })
@@ -133,7 +132,7 @@ fn longest(records: &[Record]) -> Option<Finding> {
     let claim = format!(
         "{} has the longest tail: median {}, {name} {}, slowest {}. {name} is {} the median.{}",
         first.label,
-        duration(pooled(of, MEDIAN)?),
+        duration(pooled(of, figure_names::LATENCY_P50)?),
         duration(pooled(of, TAILS[first.place].2)?),
         duration(most),
         words::number(&told, " times"),
@@ -156,7 +155,8 @@ fn pooled(trials: &[Latencies<'_>], figure: &str) -> Option<f64> {
 /// The tail over the median as they are told, with the interval between the trials. Histograms are
 /// put together for what is told alone: there may be 100 000 trials.
 fn times_of(load: &TailLoad<'_>) -> Option<Estimate> {
-    let all = pooled(&load.trials, TAILS[load.place].2)? / pooled(&load.trials, MEDIAN)?;
+    let all = pooled(&load.trials, TAILS[load.place].2)?
+        / pooled(&load.trials, figure_names::LATENCY_P50)?;
     Some(load.times.times(all / load.times.value))
 }
 
@@ -242,7 +242,8 @@ fn tell(step: &Step<'_>, curve: &Curve<'_>) -> Option<Finding> {
     let middles = |of: &[Latencies<'_>]| -> Vec<f64> { of.iter().map(|it| it.p50).collect() };
     let (before, after) =
         (pooled(&step.before, TAILS[place].2)?, pooled(&step.after, TAILS[place].2)?);
-    let middle = pooled(&step.after, MEDIAN)? / pooled(&step.before, MEDIAN)?;
+    let middle = pooled(&step.after, figure_names::LATENCY_P50)?
+        / pooled(&step.before, figure_names::LATENCY_P50)?;
     // Of as many times as the percentiles that are told, with the interval between the trials.
     let told = |of: Option<Estimate>, times: f64| of.map(|it| it.times(times / it.value));
     let grown = told(ratio_of_means(&tails(&step.after), &tails(&step.before)), after / before);

@@ -9,6 +9,7 @@ use base::value::{
     Value, bits, bytes, duration, iops, percent, setting, significant, throughput_short,
 };
 use experiment::knob::{self, Access, Settings};
+use experiment::measurement::figure_names;
 
 /// What a reader of findings is told of what stands in brackets.
 pub const RANGES: &str = "Ranges in brackets are 95 % intervals.";
@@ -83,8 +84,8 @@ pub fn load_throughput(settings: &Settings, bytes_per_s: f64) -> String {
 /// `12.3k operations/s (12.0k to 12.6k)`.
 pub fn rate_of(name: &str, estimate: &Estimate, replicates: usize) -> String {
     let unit = match name {
-        "ops_per_s" => "operations/s",
-        "transactions_per_s" => "transactions/s",
+        figure_names::OPS_PER_S => "operations/s",
+        figure_names::TRANSACTIONS_PER_S => "transactions/s",
         _ => return rate(estimate, replicates),
     };
     per_s(estimate, replicates, unit)
@@ -121,7 +122,7 @@ pub fn amount(figure: &str, value: f64) -> String {
 /// A figure's name for people, without the unit, which stands beside it: `naive throughput` of
 /// `naive_throughput_bytes_per_s`.
 pub fn figure(name: &str) -> String {
-    if name == "iops" {
+    if name == figure_names::IOPS {
         return "IOPS".to_owned();
     }
     let ends = ["_bytes_per_s", "_per_s", "_share", "_ns", "_ms", "_bytes", "_s"];

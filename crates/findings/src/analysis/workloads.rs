@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use base::value::{Value, setting};
 use experiment::knob::{self, Knob, Settings, distinct};
 use experiment::measurement::Record;
+use experiment::measurement::figure_names;
 use experiment::measurement::figures::{rate, standing};
 use experiment::measurement::origin::{self, Verdict};
 
@@ -118,13 +119,17 @@ pub fn response(records: &[&Record]) -> (&'static str, Vec<Option<f64>>) {
     };
     let names = records.iter().all(|record| record.trial.settings.has(knob::OPERATION));
     let durable_names = names.then_some("durable_ops_per_s");
-    let counted = [Some("transactions_per_s"), durable_names, names.then_some("ops_per_s")];
+    let counted = [
+        Some(figure_names::TRANSACTIONS_PER_S),
+        durable_names,
+        names.then_some(figure_names::OPS_PER_S),
+    ];
     let first = counted.into_iter().flatten().map(|name| (name, of(name)));
     if let Some(found) = first.into_iter().find(|(_, of)| of.iter().any(Option::is_some)) {
         return found;
     }
     let writes = |record: &&Record| record.trial.settings.only_writes();
-    let (durable, throughput) = ("durable_throughput_bytes_per_s", "throughput_bytes_per_s");
+    let (durable, throughput) = (figure_names::DURABLE_THROUGHPUT, figure_names::THROUGHPUT);
     let of_durable = of(durable);
     match records.iter().all(writes) && of_durable.iter().any(Option::is_some) {
         true => (durable, of_durable),

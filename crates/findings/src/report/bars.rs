@@ -4,6 +4,7 @@ use super::{Input, cells};
 use base::stats::Estimate;
 use base::value::{iops, significant};
 use experiment::knob::{self, Access};
+use experiment::measurement::figure_names;
 use experiment::measurement::figures::Cell;
 
 /// A load of the core set, and how it is named beside its bar.
@@ -99,7 +100,8 @@ fn bars(panel: &BarPanel, input: &Input<'_>) -> Vec<Bar> {
     let bar = |load: &'static CoreLoad| {
         let cell = input.cells.iter().find(|cell| load.is(cell, panel.block_bytes))?;
         let writes = cell.settings.writes();
-        let figure = if writes { cells::DURABLE } else { cells::THROUGHPUT };
+        let figure =
+            if writes { figure_names::DURABLE_THROUGHPUT } else { figure_names::THROUGHPUT };
         let estimate = cells::figure(cell, figure)?.times(panel.unit);
         let views = input.records.iter().zip(input.trials.iter());
         let each = views

@@ -12,6 +12,7 @@ use super::nature::Nature;
 use super::{Input, words};
 use base::value::{Stop, Value, counted};
 use experiment::knob::{self, Access, Settings};
+use experiment::measurement::figure_names;
 use experiment::measurement::figures::Cell;
 use experiment::plan;
 
@@ -205,13 +206,13 @@ struct PhaseRate {
 fn rate(phase: usize, cell: &Cell) -> Option<PhaseRate> {
     let (names, moved): (&[&'static str], f64) = match PHASES[phase] {
         "putc" | "block write" => {
-            (&["durable_throughput_bytes_per_s", "throughput_bytes_per_s"], 1.0)
+            (&[figure_names::DURABLE_THROUGHPUT, figure_names::THROUGHPUT], 1.0)
         }
-        "rewrite" => (&["durable_throughput_bytes_per_s", "write_throughput_bytes_per_s"], 2.0),
-        "seeks" => (&["transactions_per_s"], 1.0),
-        _ if phase < OF_BYTES => (&["throughput_bytes_per_s"], 1.0),
-        "sequential stat" | "random stat" => (&["ops_per_s"], 1.0),
-        _ => (&["durable_ops_per_s", "ops_per_s"], 1.0),
+        "rewrite" => (&[figure_names::DURABLE_THROUGHPUT, "write_throughput_bytes_per_s"], 2.0),
+        "seeks" => (&[figure_names::TRANSACTIONS_PER_S], 1.0),
+        _ if phase < OF_BYTES => (&[figure_names::THROUGHPUT], 1.0),
+        "sequential stat" | "random stat" => (&[figure_names::OPS_PER_S], 1.0),
+        _ => (&["durable_ops_per_s", figure_names::OPS_PER_S], 1.0),
     };
     names
         .iter()
@@ -223,7 +224,7 @@ fn cpu_percent(phase: usize, cell: &Cell, rate: &PhaseRate) -> Option<f64> {
     let figure = |name: &str| cell.figures.get(name).map(|figure| figure.value);
     let gib = f64::from(1 << 30);
     let seconds = match PHASES[phase] {
-        "seeks" => figure("cpu_seconds_per_gib")? * figure("throughput_bytes_per_s")? / gib,
+        "seeks" => figure("cpu_seconds_per_gib")? * figure(figure_names::THROUGHPUT)? / gib,
         _ if phase < OF_BYTES => figure("cpu_seconds_per_gib")? * rate.per_s * rate.moved / gib,
         _ => figure("cpu_ns_per_op")? / 1e9 * rate.per_s,
     };

@@ -15,26 +15,6 @@ use experiment::plan;
 /// Knobs in the order in which they make the axis of a table or a figure.
 const AXES: &[&str] = &["directories", "streams", "queue-depth", "block-size", "message-size"];
 
-/// Figures that the formats name, as in the JSON contract.
-pub const THROUGHPUT: &str = "throughput_bytes_per_s";
-/// Timed bytes over the time of the last timed finish.
-pub const NAIVE: &str = "naive_throughput_bytes_per_s";
-/// Written bytes over the time until the kernel had accepted all of them.
-pub const ACCEPTED: &str = "accepted_throughput_bytes_per_s";
-/// Written bytes over the time until all were on the device.
-pub const DURABLE: &str = "durable_throughput_bytes_per_s";
-/// Operations per second.
-pub const IOPS: &str = "iops";
-/// Median latency.
-pub const P50: &str = "latency_ns_p50";
-/// 99th percentile of latency.
-pub const P99: &str = "latency_ns_p99";
-
-/// Knobs that say how long and over how much, not what: they tell cells apart only when nothing
-/// else does.
-pub const INCIDENTAL: &[&str] =
-    &["file-size", "files", "stop", "at-least", "at-most", "second-pass", "batch"];
-
 /// Cells of one group of the plan, and those of other groups that lie on its axis.
 pub struct CellGroup<'a> {
     /// Of the plan: `streams, direct`.
@@ -167,7 +147,9 @@ pub fn groups<'a>(input: &'a Input<'_>) -> Vec<CellGroup<'a>> {
 fn lent<'a>(own: &[&'a Cell], varying: &[&str], all: &'a [Cell]) -> Vec<&'a Cell> {
     let alike = |one: &Cell, other: &Cell, free: Option<&str>| {
         one.settings.iter().all(|(knob, held)| {
-            Some(knob) == free || INCIDENTAL.contains(&knob) || value(other, knob) == Some(held)
+            Some(knob) == free
+                || knob::INCIDENTAL.contains(&knob)
+                || value(other, knob) == Some(held)
         })
     };
     let axes = || varying.iter().filter(|knob| AXES.contains(knob));
@@ -298,8 +280,8 @@ pub fn varying(cells: &[&Cell]) -> Vec<&'static str> {
     // Where names are worked on, how many and how large they are is what is asked.
     let of_names = first.settings.has(knob::OPERATION);
     let mut left_out = Vec::new();
-    if !of_names && names.iter().any(|name| !INCIDENTAL.contains(name)) {
-        (left_out, names) = names.into_iter().partition(|name| INCIDENTAL.contains(name));
+    if !of_names && names.iter().any(|name| !knob::INCIDENTAL.contains(name)) {
+        (left_out, names) = names.into_iter().partition(|name| knob::INCIDENTAL.contains(name));
     }
     let place = |name: &&str| AXES.iter().position(|axis| axis == name).unwrap_or(AXES.len());
     names.sort_by_key(place);

@@ -6,13 +6,14 @@
 
 use std::collections::BTreeMap;
 
-use super::{Input, TrialView, cells};
+use super::{Input, TrialView};
 use crate::analysis::summary::summary;
 use crate::analysis::{AnalysisInput, Finding, Severity, Shown};
 use base::stats::{Estimate, Interval};
 use base::value::Value;
 use experiment::campaign::{Campaign, NotBought};
 use experiment::knob::{self, Settings};
+use experiment::measurement::figure_names;
 use experiment::measurement::figures::{Cell, Figures};
 use experiment::measurement::origin::{Origin, Verdict};
 use experiment::measurement::{Amount, Measurement, Note, Outcome, Record, Window};
@@ -132,7 +133,7 @@ pub fn names() -> Fixture {
         let value = one_s * settings.number(knob::STREAMS).powf(0.7);
         let interval = Interval { low: value * 0.97, high: value * 1.03 };
         let rate = Estimate { value, interval: Some(interval) };
-        [(super::operations::OPS.into(), rate)].into_iter().collect()
+        [(figure_names::OPS_PER_S.into(), rate)].into_iter().collect()
     };
     for cell in &mut fixture.cells {
         cell.figures = figures(&cell.settings);
@@ -332,8 +333,8 @@ fn view(record: &Record) -> TrialView {
     let mut notes = Vec::new();
     let origin = match () {
         () if super::words::writes_only(settings) => {
-            figures.insert(cells::ACCEPTED.into(), Estimate::bare(rate));
-            figures.insert(cells::DURABLE.into(), Estimate::bare(rate * 0.29));
+            figures.insert(figure_names::ACCEPTED_THROUGHPUT.into(), Estimate::bare(rate));
+            figures.insert(figure_names::DURABLE_THROUGHPUT.into(), Estimate::bare(rate * 0.29));
             notes.push(Note::new("not-preconditioned", "the flash was not filled beforehand"));
             None
         }
@@ -377,7 +378,12 @@ fn over_replicates(records: &[Record]) -> Vec<Cell> {
             continue;
         }
         let mut figures = view(record).figures.as_ref().clone();
-        for name in [cells::THROUGHPUT, cells::IOPS, cells::ACCEPTED, cells::DURABLE] {
+        for name in [
+            figure_names::THROUGHPUT,
+            figure_names::IOPS,
+            figure_names::ACCEPTED_THROUGHPUT,
+            figure_names::DURABLE_THROUGHPUT,
+        ] {
             if let Some(estimate) = figures.get_mut(name) {
                 let value = estimate.value;
                 let interval = Interval { low: value * 0.97, high: value * 1.03 };

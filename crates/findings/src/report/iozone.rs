@@ -11,6 +11,7 @@ use super::nature::Nature;
 use super::{Input, words};
 use base::value::counted;
 use experiment::knob::{self, Access, Settings};
+use experiment::measurement::figure_names;
 use experiment::measurement::figures::Cell;
 use experiment::plan;
 
@@ -57,7 +58,7 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
     let varied = varied(cells().map(|cell| &cell.settings));
     let mut sets: BTreeMap<String, BTreeMap<usize, Matrix>> = BTreeMap::new();
     for cell in cells() {
-        let Some(figure) = cell.figures.get("throughput_bytes_per_s") else { continue };
+        let Some(figure) = cell.figures.get(figure_names::THROUGHPUT) else { continue };
         let Some((title, file, record)) = place(&cell.settings) else { continue };
         let matrices = sets.entry(others(&cell.settings, &varied)).or_default();
         matrices.entry(title).or_default().insert((file, record), figure.value / 1024.0);
@@ -175,7 +176,7 @@ fn head(input: &Input<'_>) -> String {
 
 /// Whether a figure is less sure than the eye takes it for.
 fn is_wide(cell: &Cell) -> bool {
-    let Some(figure) = cell.figures.get("throughput_bytes_per_s") else { return false };
+    let Some(figure) = cell.figures.get(figure_names::THROUGHPUT) else { return false };
     figure.interval.is_none_or(|ends| ends.high - figure.value > 0.1 * figure.value)
 }
 

@@ -10,6 +10,7 @@ use crate::analysis::Severity;
 use crate::analysis::words::RANGES;
 use base::stats::Estimate;
 use base::value;
+use experiment::measurement::figure_names;
 
 /// Prints answer, findings and a table for each group.
 ///
@@ -237,18 +238,18 @@ fn line(group: &CellGroup<'_>, row: &CellRow<'_>, written: bool) -> Vec<String> 
     };
     let megabytes: fn(f64) -> String = |per_s| value::significant(per_s / 1e6);
     let mebibytes: fn(f64) -> String = |per_s| value::significant(per_s / f64::from(1 << 20));
-    let rate = get(cells::THROUGHPUT);
+    let rate = get(figure_names::THROUGHPUT);
     let notes: Vec<&str> = row.notes.iter().copied().collect();
     vec![
         escaped(&group.label(row)),
-        print(get(cells::ACCEPTED).filter(|_| written).or(rate), megabytes),
+        print(get(figure_names::ACCEPTED_THROUGHPUT).filter(|_| written).or(rate), megabytes),
         match written {
-            true => print(get(cells::DURABLE), megabytes),
+            true => print(get(figure_names::DURABLE_THROUGHPUT), megabytes),
             false => print(rate.map(|rate| Estimate::bare(rate.value)), mebibytes),
         },
-        print(get(cells::IOPS), value::iops),
-        print(get(cells::P50), value::duration),
-        print(get(cells::P99), value::duration),
+        print(get(figure_names::IOPS), value::iops),
+        print(get(figure_names::LATENCY_P50), value::duration),
+        print(get(figure_names::LATENCY_P99), value::duration),
         row.cell.trials.len().to_string(),
         match row.source.is_device() {
             true => row.source.name().to_owned(),

@@ -5,12 +5,9 @@ use super::cells::{self, CellGroup, CellRow};
 use base::stats::Estimate;
 use base::value;
 use experiment::knob;
+use experiment::measurement::figure_names;
 use experiment::measurement::nfs;
 
-/// Operations per second.
-pub const OPS: &str = "ops_per_s";
-/// Transactions per second, of operations that are counted as well.
-pub const TRANSACTIONS: &str = "transactions_per_s";
 /// Operations over the time until all that they had changed was on the device.
 pub const DURABLE_OPS: &str = "durable_ops_per_s";
 /// Processor time of the load for each operation.
@@ -35,7 +32,8 @@ pub const DISK: &str = "disk_throughput_bytes_per_s";
 /// Whether a group's cells count operations before bytes, or bits that went over a network.
 pub fn are_in(group: &CellGroup<'_>) -> bool {
     let is = |row: &CellRow<'_>| {
-        row.cell.settings.has(knob::OPERATION) || row.cell.figures.contains_key(OPS)
+        row.cell.settings.has(knob::OPERATION)
+            || row.cell.figures.contains_key(figure_names::OPS_PER_S)
     };
     group.rows.iter().any(is) || network(group) || nfs(group)
 }
@@ -56,10 +54,10 @@ fn of_nfs() -> Vec<OperationColumn> {
     let whole: fn(f64) -> String = |number| value::count(number.round() as u64);
     let column = |head, name, print| OperationColumn { head, name, print };
     vec![
-        column("MB/s", cells::THROUGHPUT, megabytes),
-        column("ops/s", cells::IOPS, value::iops),
-        column("p50", cells::P50, value::duration),
-        column("p99", cells::P99, value::duration),
+        column("MB/s", figure_names::THROUGHPUT, megabytes),
+        column("ops/s", figure_names::IOPS, value::iops),
+        column("p50", figure_names::LATENCY_P50, value::duration),
+        column("p99", figure_names::LATENCY_P99, value::duration),
         column("READ", "nfs_read_rtt_ns_mean", value::duration),
         column("WRITE", "nfs_write_rtt_ns_mean", value::duration),
         column("retrans", "nfs_retransmissions", whole),
@@ -76,7 +74,7 @@ fn of_network() -> Vec<OperationColumn> {
     let whole: fn(f64) -> String = |number| value::count(number.round() as u64);
     let copied = "zerocopy_copied_share";
     vec![
-        OperationColumn { head: "Gb/s", name: cells::THROUGHPUT, print: gigabits },
+        OperationColumn { head: "Gb/s", name: figure_names::THROUGHPUT, print: gigabits },
         OperationColumn {
             head: "to peer",
             name: "outgoing_throughput_bytes_per_s",
@@ -89,7 +87,7 @@ fn of_network() -> Vec<OperationColumn> {
         },
         OperationColumn { head: "disk", name: DISK, print: gigabits },
         OperationColumn { head: "sent", name: "sent_throughput_bytes_per_s", print: gigabits },
-        OperationColumn { head: "msg/s", name: cells::IOPS, print: value::iops },
+        OperationColumn { head: "msg/s", name: figure_names::IOPS, print: value::iops },
         OperationColumn {
             head: "s/GB out",
             name: "sender_cpu_seconds_per_gb",
@@ -144,28 +142,35 @@ fn has(group: &CellGroup<'_>, column: &OperationColumn) -> bool {
 
 /// The columns of a group: those that none of its cells has are left out.
 pub fn columns(group: &CellGroup<'_>) -> Vec<OperationColumn> {
-    let by_name = group.rows.iter().any(|row| row.cell.figures.contains_key(OPS));
+    let by_name =
+        group.rows.iter().any(|row| row.cell.figures.contains_key(figure_names::OPS_PER_S));
     if network(group) || (nfs(group) && !by_name) {
         let mut all = if network(group) { of_network() } else { of_nfs() };
-        all.retain(|column| column.name == cells::THROUGHPUT || has(group, column));
+        all.retain(|column| column.name == figure_names::THROUGHPUT || has(group, column));
         return all;
     }
     let megabytes: fn(f64) -> String = |per_s| value::significant(per_s / 1e6);
     let all = [
-        OperationColumn { head: "trans/s", name: TRANSACTIONS, print: value::iops },
+        OperationColumn {
+            head: "trans/s",
+            name: figure_names::TRANSACTIONS_PER_S,
+            print: value::iops,
+        },
         OperationColumn {
             head: "trans p99",
             name: "transaction_latency_ns_p99",
             print: value::duration,
         },
-        OperationColumn { head: "ops/s", name: OPS, print: value::iops },
+        OperationColumn { head: "ops/s", name: figure_names::OPS_PER_S, print: value::iops },
         OperationColumn { head: "durable ops/s", name: DURABLE_OPS, print: value::iops },
-        OperationColumn { head: "MB/s", name: cells::THROUGHPUT, print: megabytes },
+        OperationColumn { head: "MB/s", name: figure_names::THROUGHPUT, print: megabytes },
         OperationColumn { head: "CPU/op", name: CPU, print: value::duration },
-        OperationColumn { head: "p50", name: cells::P50, print: value::duration },
-        OperationColumn { head: "p99", name: cells::P99, print: value::duration },
+        OperationColumn { head: "p50", name: figure_names::LATENCY_P50, print: value::duration },
+        OperationColumn { head: "p99", name: figure_names::LATENCY_P99, print: value::duration },
     ];
-    all.into_iter().filter(|column| column.name == OPS || has(group, column)).collect()
+    all.into_iter()
+        .filter(|column| column.name == figure_names::OPS_PER_S || has(group, column))
+        .collect()
 }
 
 /// The figure of a column, for people; `-` where there is none.

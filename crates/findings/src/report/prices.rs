@@ -8,6 +8,7 @@ use super::{Input, cells};
 use crate::analysis::AnalysisInput;
 use crate::analysis::cost::{self, PRICE_PER_GB_PER_S, PRICE_PER_IOPS, PRICE_PER_TB};
 use base::stats::Estimate;
+use experiment::measurement::figure_names;
 use experiment::measurement::figures::Cell;
 
 /// Gives every cell that has one its price of a GB/s, of an I/O per second and of a TB.
@@ -25,15 +26,16 @@ pub fn add(input: &mut Input<'_>) {
     for cell in input.cells.iter_mut().filter(|cell| of_device.contains(&cell.trials)) {
         let Some(price) = cost::price(&asked, &cell.settings) else { continue };
         // What was accepted is no more the device's than what was cached.
-        let figure = [cells::DURABLE, cells::THROUGHPUT];
+        let figure = [figure_names::DURABLE_THROUGHPUT, figure_names::THROUGHPUT];
         let moved = figure.into_iter().find_map(|name| Some((name, cells::figure(cell, name)?)));
         if let Some((name, moved)) = moved.filter(|(_, moved)| moved.value > 0.0) {
             add_price(cell, PRICE_PER_GB_PER_S, name, cost::per(price, moved, 1e9));
             // Operations that were accepted are no more the device's than such bytes.
-            let taken = cells::figure(cell, cells::DURABLE).is_none();
-            let iops = cells::figure(cell, "iops").filter(|iops| taken && iops.value > 0.0);
+            let taken = cells::figure(cell, figure_names::DURABLE_THROUGHPUT).is_none();
+            let iops =
+                cells::figure(cell, figure_names::IOPS).filter(|iops| taken && iops.value > 0.0);
             if let Some(iops) = iops {
-                add_price(cell, PRICE_PER_IOPS, "iops", cost::per(price, iops, 1.0));
+                add_price(cell, PRICE_PER_IOPS, figure_names::IOPS, cost::per(price, iops, 1.0));
             }
             if let Some(bytes) = cost::usable_bytes(&asked, &cell.settings) {
                 let per_tb = Estimate::bare(price / (bytes / 1e12));
@@ -104,8 +106,8 @@ mod tests {
                 cached += 1;
             }
             let Some(price) = price else { continue };
-            let moved = cells::figure(row.cell, cells::DURABLE);
-            let moved = moved.or(cells::figure(row.cell, cells::THROUGHPUT)).unwrap();
+            let moved = cells::figure(row.cell, figure_names::DURABLE_THROUGHPUT);
+            let moved = moved.or(cells::figure(row.cell, figure_names::THROUGHPUT)).unwrap();
             assert!((price.value * moved.value / 1e9 - 1570.0).abs() < 1e-6);
             if let (Some(price), Some(moved)) = (price.interval, moved.interval) {
                 assert!((price.high * moved.low / 1e9 - 1570.0).abs() < 1e-6);

@@ -3,12 +3,11 @@
 use base::stats::mean_interval;
 use base::stats::testing::{Coverage, Random, seeds};
 use engines::engine::testing::{record, settings};
+use experiment::measurement::figure_names;
 use experiment::measurement::figures::{cells, figures, rate, window_disagrees};
 use experiment::measurement::start::{note, start};
 use experiment::measurement::{Amount, Measurement, Outcome, Record, Window};
 use facts::counters::series::{Column, ColumnKind, Series};
-
-const RATE: &str = "throughput_bytes_per_s";
 
 fn measurement(record: &mut Record) -> &mut Measurement {
     match &mut record.outcome {
@@ -53,7 +52,7 @@ fn a_saved_slice_is_left_out_of_the_rates() {
     let (mut right, mut found) = (0, 0);
     for seed in seeds() {
         let mut record = throttled(seed, 10 << 20, "0.02");
-        let said = rate(&record, RATE).unwrap();
+        let said = rate(&record, figure_names::THROUGHPUT).unwrap();
         right += u32::from((said / 100e6 - 1.0).abs() < 0.03);
         let note = note(measurement(&mut record));
         found += u32::from(note.as_ref().is_some_and(|note| note.kind == "start-left-out"));
@@ -61,8 +60,8 @@ fn a_saved_slice_is_left_out_of_the_rates() {
             let note = note.unwrap().text;
             assert!(note.contains("like the rest: for 9") && note.contains(" MB/s"), "{note}");
             assert!(note.contains("latencies are of all"), "{note}");
-            assert_eq!(figures(&record)[RATE].value, said);
-            assert_eq!(rate(&record.light(), RATE), Some(said));
+            assert_eq!(figures(&record)[figure_names::THROUGHPUT].value, said);
+            assert_eq!(rate(&record.light(), figure_names::THROUGHPUT), Some(said));
         }
     }
     let all = seeds().count() as u32;
@@ -118,9 +117,10 @@ fn a_start_that_no_trial_tells_alone_widens_the_interval_of_all() {
         let truth = random.between(12e6, 60e6);
         let all: Vec<Record> =
             (1..=5).map(|of| coarse(of, truth * (1.0 + 0.001 * random.normal()))).collect();
-        let values: Vec<f64> = all.iter().filter_map(|record| rate(record, RATE)).collect();
+        let values: Vec<f64> =
+            all.iter().filter_map(|record| rate(record, figure_names::THROUGHPUT)).collect();
         before.add(mean_interval(&values).and_then(|it| it.interval), truth);
-        told.add(cells(&all)[0].figures[RATE].interval, truth);
+        told.add(cells(&all)[0].figures[figure_names::THROUGHPUT].interval, truth);
     }
     told.check_least("a common start");
     assert!(before.share() < 0.5, "{before:?}");

@@ -20,7 +20,7 @@ const PROCESSOR: &str =
 fn what_fio_calls_mib_is_mib_whatever_the_suite_calls_it() {
     let all = parse(FIO).unwrap();
     assert_eq!(all.len(), 2);
-    assert_eq!(figure(&all[0], RATE), Some(374_341_632.0));
+    assert_eq!(figure(&all[0], figure_names::THROUGHPUT), Some(374_341_632.0));
     assert_eq!(figure(&all[1], "iops"), Some(91_400.0));
     assert_eq!(all[0].figures[0].printed, "357 MB/s");
     for said in &all {
@@ -68,7 +68,7 @@ fn every_system_of_a_result_is_a_result_with_its_highest_and_lowest() {
 #[test]
 fn transactions_waits_and_times_are_read_in_their_own_units() {
     let all = parse(PGBENCH).unwrap();
-    assert_eq!(figure(&all[0], TRANSACTIONS), Some(5653.0));
+    assert_eq!(figure(&all[0], figure_names::TRANSACTIONS_PER_S), Some(5653.0));
     assert_eq!(figure(&all[1], "latency_ns_mean"), Some(8_845_000.0));
     assert!(all[1].title.ends_with("Mode: Read Write - Average Latency (ci)"));
     let said = &parse(LOOPBACK).unwrap()[0];

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use hdrhistogram::Histogram;
 
 use super::{Figures, Span, transactions_per_s};
+use crate::measurement::figure_names;
 use crate::measurement::{Measurement, Operation, bins};
 use base::stats::Estimate;
 
@@ -26,7 +27,7 @@ pub fn latency_figures(measurement: &Measurement, span: Option<&Span>, figures: 
         percentiles(&all, "", figures);
     }
     if let Some(rate) = span.and_then(|span| transactions_per_s(measurement, span)) {
-        figures.insert("transactions_per_s".into(), Estimate::bare(rate));
+        figures.insert(figure_names::TRANSACTIONS_PER_S.into(), Estimate::bare(rate));
     }
     if kinds.len() > 1 {
         for (name, histogram) in &kinds {

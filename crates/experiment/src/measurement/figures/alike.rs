@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Name, Record};
 use crate::knob::{self, Access};
+use crate::measurement::figure_names;
 use crate::measurement::origin::{self, Verdict};
 use crate::measurement::reported::PREFIX;
 use base::stats::Estimate;
@@ -60,8 +61,14 @@ impl<'a> PoolingKey<'a> {
 /// Whether a figure is a rate, or a time of which a rate is made: its noise is in proportion to it,
 /// and each repeat has its own.
 fn is_rate(name: &str) -> bool {
-    const ENDS: [&str; 6] =
-        ["bytes_per_s", "iops", "ops_per_s", "transactions_per_s", "latency_ns_mean", "elapsed_s"];
+    const ENDS: [&str; 6] = [
+        "bytes_per_s",
+        figure_names::IOPS,
+        figure_names::OPS_PER_S,
+        figure_names::TRANSACTIONS_PER_S,
+        figure_names::LATENCY_MEAN,
+        "elapsed_s",
+    ];
     !name.starts_with(PREFIX) && ENDS.iter().any(|end| name.ends_with(end))
 }
 

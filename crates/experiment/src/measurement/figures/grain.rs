@@ -2,6 +2,7 @@
 
 use super::Record;
 use crate::knob;
+use crate::measurement::figure_names;
 use crate::measurement::span::is_drawn;
 
 /// What one block of each stream in the window comes to in the rate `name`; `None` of what is not
@@ -15,18 +16,18 @@ pub fn grain(record: &Record, name: &str) -> Option<f64> {
     let window = record.outcome.measurement()?.window?;
     let done = window.done;
     let (amount, ops) = match name {
-        "throughput_bytes_per_s" => (done.bytes(), done.read_ops + done.write_ops),
+        figure_names::THROUGHPUT => (done.bytes(), done.read_ops + done.write_ops),
         "read_throughput_bytes_per_s" => (done.read_bytes, done.read_ops),
         "write_throughput_bytes_per_s" => (done.write_bytes, done.write_ops),
-        "accepted_throughput_bytes_per_s" | "durable_throughput_bytes_per_s"
+        figure_names::ACCEPTED_THROUGHPUT | figure_names::DURABLE_THROUGHPUT
             if is_drawn(&record.trial.settings) =>
         {
             (done.write_bytes, done.write_ops)
         }
-        "iops" => (1, u64::from(done.read_ops + done.write_ops > 0)),
+        figure_names::IOPS => (1, u64::from(done.read_ops + done.write_ops > 0)),
         "read_iops" => (1, u64::from(done.read_ops > 0)),
         "write_iops" => (1, u64::from(done.write_ops > 0)),
-        "ops_per_s" => (1, u64::from(done.ops() > 0)),
+        figure_names::OPS_PER_S => (1, u64::from(done.ops() > 0)),
         _ => return None,
     };
     let settings = &record.trial.settings;

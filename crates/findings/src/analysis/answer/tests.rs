@@ -30,7 +30,8 @@ fn printed(sentence: &str) -> Option<Interval> {
 /// The interval of the highest mean alone, as it was announced before.
 fn naive(records: &[Record]) -> Interval {
     let cells = cells(records);
-    let means = cells.iter().filter_map(|cell| mean_interval(&cell.values(THROUGHPUT)));
+    let means =
+        cells.iter().filter_map(|cell| mean_interval(&cell.values(figure_names::THROUGHPUT)));
     let highest = means.max_by(|a, b| a.value.total_cmp(&b.value)).unwrap();
     let ends = highest.interval.unwrap();
     Interval { low: ends.low / 1e6, high: ends.high / 1e6 }

@@ -12,11 +12,11 @@ use std::sync::Arc;
 
 use super::RunnerUp;
 use crate::analysis::assertion::{Assertion, Asserts};
-use crate::analysis::curve::{CellReplicates, EXTENT, alike};
+use crate::analysis::curve::{CellReplicates, alike};
 use base::stats::equivalence::{CHANCE, chance_of_more};
 use base::stats::{RatioOfMeans, mean};
 use base::value::throughput_short;
-use experiment::knob::Settings;
+use experiment::knob::{self, Settings};
 use experiment::measurement::limit::{BUSY, Limits, Resource, Standing, Use, limits};
 
 /// More in flight that gets more by this share: it was latency.
@@ -78,7 +78,7 @@ pub struct BottleneckVerdict {
 
 /// What is known of each cell, in the same order.
 pub fn points<'a>(cells: &'a [CellReplicates<'a>]) -> Vec<CellLimits> {
-    let free = [EXTENT, IN_FLIGHT].concat();
+    let free = [knob::EXTENT, IN_FLIGHT].concat();
     // Of a thousand cells each would be held against every other.
     let mut families: HashMap<u64, Vec<(usize, &'a Settings)>> = HashMap::new();
     let mut many = 0;

@@ -4,7 +4,7 @@ use std::cmp::Ordering::Equal;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::UncomparedCell;
-use crate::analysis::curve::{EXTENT, alike};
+use crate::analysis::curve::alike;
 use crate::analysis::words;
 use base::value::{Value, setting};
 use experiment::knob::{self, Scope, Settings};
@@ -46,7 +46,7 @@ pub fn align<'a>(
     }
     let (mut partners, mut apart, mut alone) = (Vec::new(), Vec::new(), Vec::new());
     let mut taken = vec![false; new.len()];
-    let but = [EXTENT, &free].concat();
+    let but = [knob::EXTENT, &free].concat();
     let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
     for (place, group) in new.iter().enumerate() {
         places.entry(group[0].trial.settings.fingerprint(&but)).or_default().push(place);

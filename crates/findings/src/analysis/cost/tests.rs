@@ -97,7 +97,7 @@ fn the_price_of_a_rate_is_covered_and_equals_are_not_told_apart() {
         let one = read(1, "raid0", "read", &mut around);
         let rates: Vec<f64> = one
             .iter()
-            .filter_map(|of| experiment::measurement::figures::rate(of, THROUGHPUT))
+            .filter_map(|of| experiment::measurement::figures::rate(of, figure_names::THROUGHPUT))
             .collect();
         let cost = per(1800.0, mean_interval(&rates).unwrap(), 1e9);
         coverage.add(cost.interval, 1800.0);

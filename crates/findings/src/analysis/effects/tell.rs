@@ -11,6 +11,7 @@ use base::value::{Value, percent, setting, significant};
 use experiment::knob::Scope;
 use experiment::knob::access::{Access, IoDirection};
 use experiment::measurement::Record;
+use experiment::measurement::figure_names;
 use experiment::measurement::origin::{self, Verdict};
 
 mod nested;
@@ -236,9 +237,9 @@ impl Effects {
 
     fn verb(&self) -> &'static str {
         match (self.figure, self.access.map(Access::way)) {
-            ("durable_throughput_bytes_per_s", _) => "makes durable",
+            (figure_names::DURABLE_THROUGHPUT, _) => "makes durable",
             ("durable_ops_per_s", _) => "makes durable",
-            ("ops_per_s" | "transactions_per_s", _) => "does",
+            (figure_names::OPS_PER_S | figure_names::TRANSACTIONS_PER_S, _) => "does",
             (_, Some(IoDirection::Writes)) => "accepts",
             (_, Some(IoDirection::Reads)) if self.origin != Verdict::None => "reads",
             (_, Some(IoDirection::Both)) => "moves",

@@ -7,6 +7,7 @@ use super::verdict::{Disk, Ground, Storage, WriteCacheMode, Writeback};
 use super::{EARLIER, EarlierCheck};
 use crate::warning;
 use experiment::knob::{self, Settings};
+use experiment::measurement::figure_names;
 use experiment::measurement::figures::rate;
 use experiment::measurement::{Evidence, Record};
 use facts::inventory::server::Server;
@@ -57,7 +58,7 @@ impl KnownStorage {
         let Some(evidence) = first.outcome.measurement().map(|it| &it.evidence) else {
             return Vec::new();
         };
-        let rates = records.iter().filter_map(|it| rate(it, "durable_throughput_bytes_per_s"));
+        let rates = records.iter().filter_map(|it| rate(it, figure_names::DURABLE_THROUGHPUT));
         let durable = rates
             .fold(None, |most: Option<f64>, rate| Some(most.map_or(rate, |most| most.max(rate))));
         // What a plan made is not what was there when the inventory was taken.

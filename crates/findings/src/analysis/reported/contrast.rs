@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use super::{Finding, ReportedRow};
 use base::value::Value;
 use experiment::knob::{self, Scope, Settings, find};
+use experiment::measurement::figure_names;
 use experiment::measurement::reported::{Bound, ReportedPath};
 
 mod tell;
@@ -26,7 +27,7 @@ const RANKED_MAX: usize = 12;
 
 /// Figures that can be held against each other, by the end of their names; whether more is better.
 const MEASURES: &[(&str, bool)] = &[
-    ("throughput_bytes_per_s", true),
+    (figure_names::THROUGHPUT, true),
     ("seeks_per_s", true),
     ("elapsed_s", false),
     ("interrupts_per_s", false),

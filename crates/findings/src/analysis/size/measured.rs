@@ -8,8 +8,7 @@ use crate::analysis::path::DataPath;
 use crate::analysis::reported::way::Machine;
 use base::stats::{Estimate, mean_interval};
 use experiment::measurement::Record;
-
-const THROUGHPUT: &str = "throughput_bytes_per_s";
+use experiment::measurement::figure_names;
 
 /// Together they give less than this share of the sum of each alone: they share a limit.
 const SHARED: f64 = 0.95;
@@ -97,7 +96,8 @@ fn bests(cells: &[CellReplicates<'_>]) -> (Vec<Best>, usize) {
             cached += 1;
             continue;
         }
-        let (Some(rate), Some(disks)) = (mean_interval(&cell.values(THROUGHPUT)), disks(cell))
+        let (Some(rate), Some(disks)) =
+            (mean_interval(&cell.values(figure_names::THROUGHPUT)), disks(cell))
         else {
             continue;
         };

@@ -8,8 +8,8 @@ use crate::analysis::reported::way::Machine;
 use base::stats::mean_interval;
 use experiment::knob;
 use experiment::measurement::Record;
+use experiment::measurement::figure_names;
 
-const THROUGHPUT: &str = "throughput_bytes_per_s";
 /// The series of the kernel's counts of interfaces.
 const SOURCE: &str = "interfaces";
 /// The interface that counted this share of the bytes carried them.
@@ -19,7 +19,7 @@ const CARRIED: f64 = 0.8;
 pub fn cards(cells: &[CellReplicates<'_>], machine: &Machine) -> Vec<PartRate> {
     let mut found: Vec<(usize, PartRate)> = Vec::new();
     for cell in cells.iter().filter(|cell| to_another_machine(cell)) {
-        let Some(rate) = mean_interval(&cell.values(THROUGHPUT)) else { continue };
+        let Some(rate) = mean_interval(&cell.values(figure_names::THROUGHPUT)) else { continue };
         let mut ports = cell.records.iter().map(|record| port(record));
         let Some(Some(port)) = ports.next() else { continue };
         if ports.any(|other| other.as_ref() != Some(&port)) {

@@ -7,6 +7,7 @@ use base::stats::Estimate;
 use base::value::{counted, setting};
 use experiment::knob::{self, Access};
 use experiment::measurement::Record;
+use experiment::measurement::figure_names;
 use experiment::measurement::figures;
 
 /// One of them.
@@ -187,10 +188,10 @@ impl CoreFigure {
 
     fn rate(&self) -> &'static str {
         match self.take {
-            Take::Throughput => "throughput_bytes_per_s",
-            Take::Durable | Take::DurableIops => "durable_throughput_bytes_per_s",
-            Take::Iops => "iops",
-            Take::Latency => "latency_ns_p50",
+            Take::Throughput => figure_names::THROUGHPUT,
+            Take::Durable | Take::DurableIops => figure_names::DURABLE_THROUGHPUT,
+            Take::Iops => figure_names::IOPS,
+            Take::Latency => figure_names::LATENCY_P50,
         }
     }
 
@@ -209,13 +210,15 @@ impl CoreFigure {
     ) -> Option<SummaryFigure> {
         let found = among.iter().find_map(|cell| {
             let table = computed.iter().find(|it| it.settings == *cell.settings)?;
-            Some((*cell, table, *table.figures.get("latency_ns_p50")?))
+            Some((*cell, table, *table.figures.get(figure_names::LATENCY_P50)?))
         });
         let (cell, table, estimate) = found?;
-        let of = |record: &&Record| Some(figures::standing(record).get("latency_ns_p50")?.value);
+        let of = |record: &&Record| {
+            Some(figures::standing(record).get(figure_names::LATENCY_P50)?.value)
+        };
         let values = cell.records.iter().filter_map(of).collect();
         let mut figure = self.figure(cell, estimate, values, 1);
-        figure.p99 = table.figures.get("latency_ns_p99").copied();
+        figure.p99 = table.figures.get(figure_names::LATENCY_P99).copied();
         Some(figure)
     }
 

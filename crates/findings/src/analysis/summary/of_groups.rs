@@ -7,6 +7,7 @@ use crate::analysis::fastest::Fastest;
 use crate::analysis::programs;
 use base::value::counted;
 use experiment::knob;
+use experiment::measurement::figure_names;
 use experiment::measurement::figures::standing;
 
 /// So many parts have a line of their own.
@@ -16,9 +17,9 @@ const LABEL_MAX: usize = 14;
 
 /// Rates, the most telling first.
 const RATES: [(&str, Unit); 3] = [
-    ("transactions_per_s", Unit::TransactionsPerSecond),
-    ("ops_per_s", Unit::OperationsPerSecond),
-    ("throughput_bytes_per_s", Unit::BytesPerSecond),
+    (figure_names::TRANSACTIONS_PER_S, Unit::TransactionsPerSecond),
+    (figure_names::OPS_PER_S, Unit::OperationsPerSecond),
+    (figure_names::THROUGHPUT, Unit::BytesPerSecond),
 ];
 
 /// A line for each part that has any figure, in the order of the plan.

@@ -136,11 +136,12 @@ fn percentiles_of_several_trials_are_those_of_all_their_operations() {
     let claim = answer(&records).remove(0).whole();
     let of = cells(&records).remove(0);
     let table = |figure: &str| duration(percentile_of(&of.records, figure).unwrap());
-    let told = format!("median {}, p99 {}", table(MEDIAN), table("latency_ns_p99"));
+    let told =
+        format!("median {}, p99 {}", table(figure_names::LATENCY_P50), table("latency_ns_p99"));
     assert!(claim.contains(&told) && told.starts_with("median 100 us"), "{told}: {claim}");
     // One over the other.
     let times = percentile_of(&of.records, "latency_ns_p99").unwrap()
-        / percentile_of(&of.records, MEDIAN).unwrap();
+        / percentile_of(&of.records, figure_names::LATENCY_P50).unwrap();
     assert!(claim.contains(&format!("{} times", significant(times))), "{claim}");
 }
 

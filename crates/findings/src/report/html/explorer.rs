@@ -111,8 +111,8 @@ mod tests {
     use crate::report::fixture::{self, Fixture};
     use base::stats::Estimate;
     use experiment::knob;
-    use experiment::measurement::Outcome;
     use experiment::measurement::figures::Figures;
+    use experiment::measurement::{Outcome, figure_names};
 
     fn column<'a>(explorer: &'a Explorer, name: &str) -> &'a ExplorerColumn {
         explorer.columns.iter().find(|column| column.name == name).unwrap()
@@ -140,7 +140,9 @@ mod tests {
             .map(|record| {
                 let value = f64::from(record.trial.number.wrapping_mul(7919) % 100_003);
                 let figures: Figures =
-                    [(cells::THROUGHPUT.into(), Estimate::bare(value * 1e6))].into_iter().collect();
+                    [(figure_names::THROUGHPUT.into(), Estimate::bare(value * 1e6))]
+                        .into_iter()
+                        .collect();
                 crate::report::TrialView { figures: figures.into(), ..Default::default() }
             })
             .collect();
@@ -162,15 +164,15 @@ mod tests {
         let sizes = column(&explorer, "block-size");
         assert_eq!(sizes.levels[0].text, "4 KiB");
         assert_eq!(sizes.levels[0].number, Some(4096.0));
-        let throughput = column(&explorer, cells::THROUGHPUT);
-        let first = fixture.trials[0].figures[cells::THROUGHPUT].value / 1e6;
+        let throughput = column(&explorer, figure_names::THROUGHPUT);
+        let first = fixture.trials[0].figures[figure_names::THROUGHPUT].value / 1e6;
         let drawn = throughput.values[0].unwrap();
         assert!((drawn / first - 1.0).abs() < 1e-4, "{drawn} for {first}");
         assert_eq!((throughput.title.as_str(), throughput.unit), ("throughput", "MB/s"));
         assert_eq!(*throughput.values.last().unwrap(), None, "that trial failed");
         let axes: Vec<&str> =
             explorer.axes.iter().map(|at| explorer.columns[*at].name.as_str()).collect();
-        assert!(axes.contains(&"streams") && axes.contains(&cells::THROUGHPUT), "{axes:?}");
+        assert!(axes.contains(&"streams") && axes.contains(&figure_names::THROUGHPUT), "{axes:?}");
     }
 
     /// Rule 2: a figure of cached bytes must never pass for the device's.
@@ -197,10 +199,11 @@ mod tests {
         let explorer = of_rows(&input, DRAWN).unwrap();
         assert_eq!((explorer.trials.len(), explorer.of), (DRAWN, ALL as usize));
         assert!(explorer.said().starts_with("400 of 2 000 trials"), "{}", explorer.said());
-        let of = |view: &crate::report::TrialView| view.figures[cells::THROUGHPUT].value / 1e6;
+        let of =
+            |view: &crate::report::TrialView| view.figures[figure_names::THROUGHPUT].value / 1e6;
         let all: Vec<f64> = fixture.trials.iter().map(of).collect();
         let drawn: Vec<f64> =
-            column(&explorer, cells::THROUGHPUT).values.iter().flatten().copied().collect();
+            column(&explorer, figure_names::THROUGHPUT).values.iter().flatten().copied().collect();
         let ends = |values: &[f64]| {
             values.iter().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(*v), high.max(*v)))
         };

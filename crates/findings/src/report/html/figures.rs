@@ -11,6 +11,7 @@ use crate::report::{Input, words};
 use base::stats::Estimate;
 use base::value;
 use experiment::knob::{self, Settings};
+use experiment::measurement::figure_names;
 
 mod bars;
 mod course;
@@ -108,8 +109,11 @@ fn scaling(groups: &[CellGroup<'_>], followed: &[Followed]) -> Planned {
     };
     let (curves, beyond) = curves::curves(groups, "streams", fit);
     let (unit, print) = unit(&curves);
-    let mut traces = traces(&curves, cells::THROUGHPUT, Dash::Solid, "", print);
-    let naive = apart(self::traces(&curves, cells::NAIVE, Dash::Broken, ", naive", print), &traces);
+    let mut traces = traces(&curves, figure_names::THROUGHPUT, Dash::Solid, "", print);
+    let naive = apart(
+        self::traces(&curves, figure_names::NAIVE_THROUGHPUT, Dash::Broken, ", naive", print),
+        &traces,
+    );
     let told = match naive.is_empty() {
         true => {
             "The naive figure, timed bytes over the time of the last finish, is the same \
@@ -125,12 +129,19 @@ fn scaling(groups: &[CellGroup<'_>], followed: &[Followed]) -> Planned {
         "scaling-throughput",
         &curves,
         "streams",
-        &[cells::THROUGHPUT, cells::ACCEPTED, cells::NAIVE],
+        &[
+            figure_names::THROUGHPUT,
+            figure_names::ACCEPTED_THROUGHPUT,
+            figure_names::NAIVE_THROUGHPUT,
+        ],
         Axis::linear(unit),
         traces,
     );
-    let told =
-        law::add(&mut panels, law::fitted(followed, &curves, cells::THROUGHPUT, print), told);
+    let told = law::add(
+        &mut panels,
+        law::fitted(followed, &curves, figure_names::THROUGHPUT, print),
+        told,
+    );
     let figure = Figure {
         id: "scaling",
         title: "Throughput against streams",
@@ -150,9 +161,9 @@ fn scaling(groups: &[CellGroup<'_>], followed: &[Followed]) -> Planned {
 fn depth(groups: &[CellGroup<'_>]) -> Planned {
     let fit = |settings: &Settings| !words::warm(settings);
     let (curves, beyond) = curves::curves(groups, "queue-depth", fit);
-    let iops = traces(&curves, cells::IOPS, Dash::Solid, "", plain);
-    let mut latency = traces(&curves, cells::P50, Dash::Solid, ", p50", nanoseconds);
-    latency.extend(traces(&curves, cells::P99, Dash::Broken, ", p99", nanoseconds));
+    let iops = traces(&curves, figure_names::IOPS, Dash::Solid, "", plain);
+    let mut latency = traces(&curves, figure_names::LATENCY_P50, Dash::Solid, ", p50", nanoseconds);
+    latency.extend(traces(&curves, figure_names::LATENCY_P99, Dash::Broken, ", p99", nanoseconds));
     if let ([_], true) = (&curves[..], latency.len() > 1) {
         // The name of the only curve stands in the panel beside this one.
         for trace in &mut latency {
@@ -164,7 +175,7 @@ fn depth(groups: &[CellGroup<'_>]) -> Planned {
         "depth-iops",
         &curves,
         "queue-depth",
-        &[cells::IOPS],
+        &[figure_names::IOPS],
         Axis::linear("operations per second"),
         iops,
     );
@@ -172,7 +183,7 @@ fn depth(groups: &[CellGroup<'_>]) -> Planned {
         "depth-latency",
         &curves,
         "queue-depth",
-        &[cells::P50, cells::P99],
+        &[figure_names::LATENCY_P50, figure_names::LATENCY_P99],
         axis,
         latency,
     ));
@@ -189,19 +200,29 @@ fn blocks(groups: &[CellGroup<'_>]) -> Planned {
     let fit = |settings: &Settings| !words::warm(settings);
     let (curves, beyond) = curves::curves(groups, "block-size", fit);
     let (unit, print) = unit(&curves);
-    let mut rate = traces(&curves, cells::THROUGHPUT, Dash::Solid, "", print);
-    rate.extend(traces(&curves, cells::DURABLE, Dash::Broken, ", durable", megabytes));
-    let iops = traces(&curves, cells::IOPS, Dash::Solid, "", plain);
+    let mut rate = traces(&curves, figure_names::THROUGHPUT, Dash::Solid, "", print);
+    rate.extend(traces(
+        &curves,
+        figure_names::DURABLE_THROUGHPUT,
+        Dash::Broken,
+        ", durable",
+        megabytes,
+    ));
+    let iops = traces(&curves, figure_names::IOPS, Dash::Solid, "", plain);
     let axis = Axis::log("operations per second", heights(&iops), count_tick);
     let mut panels = panel(
         "blocks-throughput",
         &curves,
         "block-size",
-        &[cells::THROUGHPUT, cells::ACCEPTED, cells::DURABLE],
+        &[
+            figure_names::THROUGHPUT,
+            figure_names::ACCEPTED_THROUGHPUT,
+            figure_names::DURABLE_THROUGHPUT,
+        ],
         Axis::linear(unit),
         rate,
     );
-    panels.extend(panel("blocks-iops", &curves, "block-size", &[cells::IOPS], axis, iops));
+    panels.extend(panel("blocks-iops", &curves, "block-size", &[figure_names::IOPS], axis, iops));
     let about = about(
         "Bytes and operations per second. Small blocks are bound by operations, large ones by \
          bytes.",
@@ -254,13 +275,13 @@ fn traces(
     let trace = |(place, curve): (usize, &PlotCurve<'_>)| {
         // Of a mixed load both directions are told; what it wrote alone is another figure.
         let written = curve.points.iter().all(|(_, row)| words::writes_only(&row.cell.settings));
-        if name == cells::DURABLE && !written {
+        if name == figure_names::DURABLE_THROUGHPUT && !written {
             return None;
         }
-        let accepted = written && [cells::THROUGHPUT, cells::IOPS].contains(&name);
+        let accepted = written && [figure_names::THROUGHPUT, figure_names::IOPS].contains(&name);
         let points = curve.points.iter().filter_map(|(x, row)| {
-            let whole = cells::figure(row.cell, cells::ACCEPTED);
-            let whole = whole.filter(|_| written && name == cells::THROUGHPUT);
+            let whole = cells::figure(row.cell, figure_names::ACCEPTED_THROUGHPUT);
+            let whole = whole.filter(|_| written && name == figure_names::THROUGHPUT);
             let estimate = whole.or_else(|| cells::figure(row.cell, name))?;
             Some(point(AxisPosition::Number(*x), row, estimate, print))
         });
@@ -405,8 +426,11 @@ mod tests {
     fn a_naive_figure_that_is_the_same_is_told_and_not_drawn() {
         let mut fixture = fixture::evaluated();
         for cell in &mut fixture.cells {
-            let throughput = cell.figures[cells::THROUGHPUT];
-            cell.figures.insert(cells::NAIVE.into(), Estimate::bare(throughput.value * 0.99));
+            let throughput = cell.figures[figure_names::THROUGHPUT];
+            cell.figures.insert(
+                figure_names::NAIVE_THROUGHPUT.into(),
+                Estimate::bare(throughput.value * 0.99),
+            );
         }
         let figures = figures(&fixture.input());
         assert!(figures[0].panels[0].traces.iter().all(|trace| !trace.name.contains("naive")));

@@ -14,6 +14,7 @@ use crate::report::cells::{self, CellGroup};
 use crate::report::integrity::IntegritySheet;
 use crate::report::pairs::NamedCampaign;
 use crate::report::{Input, TrialView, operations, programs, words};
+use experiment::measurement::figure_names;
 use experiment::measurement::{INTERRUPTED, Record};
 use experiment::query::{column, literal, typed};
 
@@ -97,16 +98,21 @@ pub fn of_group(input: &Input<'_>, group: &CellGroup<'_>) -> Markup {
     let mean = |names: &[&str], divided: &str, head: &str| mean(group, names, divided, head);
     let first = match written {
         true => vec![
-            mean(&[cells::ACCEPTED, cells::THROUGHPUT], " / 1e6", "accepted MB/s"),
-            mean(&[cells::DURABLE], " / 1e6", "durable MB/s"),
+            mean(
+                &[figure_names::ACCEPTED_THROUGHPUT, figure_names::THROUGHPUT],
+                " / 1e6",
+                "accepted MB/s",
+            ),
+            mean(&[figure_names::DURABLE_THROUGHPUT], " / 1e6", "durable MB/s"),
         ],
         false => vec![
-            mean(&[cells::THROUGHPUT], " / 1e6", "MB/s"),
-            mean(&[cells::THROUGHPUT], " / 1048576", "MiB/s"),
-            mean(&[cells::NAIVE], " / 1e6", "naive MB/s"),
+            mean(&[figure_names::THROUGHPUT], " / 1e6", "MB/s"),
+            mean(&[figure_names::THROUGHPUT], " / 1048576", "MiB/s"),
+            mean(&[figure_names::NAIVE_THROUGHPUT], " / 1e6", "naive MB/s"),
         ],
     };
-    let rest = [cells::IOPS, cells::P50, cells::P99].map(|name| mean(&[name], "", name));
+    let rest = [figure_names::IOPS, figure_names::LATENCY_P50, figure_names::LATENCY_P99]
+        .map(|name| mean(&[name], "", name));
     of_cells(input, group, first.into_iter().chain(rest).flatten().collect())
 }
 
@@ -147,9 +153,14 @@ pub fn of_trials(input: &Input<'_>, knobs: &[&str], sizes: &[&str]) -> Markup {
     let mut columns = vec!["trial".to_owned(), "workload".to_owned()];
     columns.extend(knobs.iter().map(|knob| column(knob)));
     columns.push("replicate".to_owned());
-    let rate = [cells::THROUGHPUT].into_iter().filter(has);
+    let rate = [figure_names::THROUGHPUT].into_iter().filter(has);
     columns.extend(rate.map(|name| format!("{} / 1e6 AS {}", column(name), typed("MB/s"))));
-    columns.extend([cells::IOPS, cells::P50, cells::P99].into_iter().filter(has).map(column));
+    columns.extend(
+        [figure_names::IOPS, figure_names::LATENCY_P50, figure_names::LATENCY_P99]
+            .into_iter()
+            .filter(has)
+            .map(column),
+    );
     columns.extend(["origin", "steady", "outcome", "reason", "notes"].map(str::to_owned));
     columns.extend(sizes.iter().map(|knob| column(knob)));
     let statement = format!(

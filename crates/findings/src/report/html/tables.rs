@@ -12,8 +12,8 @@ use crate::report::{Input, TrialView, operations, per_cpu, programs, reported, w
 use base::stats::Estimate;
 use base::value::{self, Value, counted};
 use experiment::knob::{self, Settings, distinct};
-use experiment::measurement::Record;
-use experiment::measurement::origin::Verdict;
+use experiment::measurement::figure_names::{self, ACCEPTED_THROUGHPUT, THROUGHPUT};
+use experiment::measurement::{Record, origin::Verdict};
 
 /// The table of trials may grow to this many bytes where all trials fit in.
 const TRIALS_BYTES_MAX: usize = 8 << 20;
@@ -296,7 +296,7 @@ fn group_table(group: &CellGroup<'_>) -> Markup {
 fn group_row(group: &CellGroup<'_>, row: &CellRow<'_>, written: bool, noted: bool) -> Markup {
     let get = |name| cells::figure(row.cell, name);
     // The binary unit repeats the figure beside it, so it does without the interval.
-    let bare = get(cells::THROUGHPUT).map(|estimate| Estimate::bare(estimate.value));
+    let bare = get(THROUGHPUT).map(|estimate| Estimate::bare(estimate.value));
     html! {
         tr {
             @for knob in &group.varying {
@@ -305,16 +305,16 @@ fn group_row(group: &CellGroup<'_>, row: &CellRow<'_>, written: bool, noted: boo
                 }
             }
             @if written {
-                (leading(get(cells::ACCEPTED).or(get(cells::THROUGHPUT)), row.source, megabytes))
-                (figure(get(cells::DURABLE), row.source, megabytes))
+                (leading(get(ACCEPTED_THROUGHPUT).or(get(THROUGHPUT)), row.source, megabytes))
+                (figure(get(figure_names::DURABLE_THROUGHPUT), row.source, megabytes))
             } @else {
-                (leading(get(cells::THROUGHPUT), row.source, megabytes))
+                (leading(get(THROUGHPUT), row.source, megabytes))
                 (figure(bare, row.source, mebibytes))
-                (figure(get(cells::NAIVE), row.source, megabytes))
+                (figure(get(figure_names::NAIVE_THROUGHPUT), row.source, megabytes))
             }
-            (figure(get(cells::IOPS), row.source, value::iops))
-            (figure(get(cells::P50), row.source, value::duration))
-            (figure(get(cells::P99), row.source, value::duration))
+            (figure(get(figure_names::IOPS), row.source, value::iops))
+            (figure(get(figure_names::LATENCY_P50), row.source, value::duration))
+            (figure(get(figure_names::LATENCY_P99), row.source, value::duration))
             td.number { (row.cell.trials.len()) }
             @if !written { td { (row.source.name()) } }
             @if noted { td.wraps { (row.notes.iter().copied().collect::<Vec<_>>().join(", ")) } }
@@ -401,7 +401,7 @@ fn percentiles(panel: &Panel) -> Markup {
 /// Every trial with its notes; and how many did not fit.
 pub fn trials(input: &Input<'_>) -> (Markup, usize) {
     let (sizes, varying): (Vec<_>, Vec<_>) =
-        varying::varying(input).into_iter().partition(|knob| cells::INCIDENTAL.contains(knob));
+        varying::varying(input).into_iter().partition(|knob| knob::INCIDENTAL.contains(knob));
     let mut rows = Vec::new();
     let (mut bytes, mut some) = (0, 0);
     for (record, view) in input.records.iter().zip(&input.trials) {
@@ -466,10 +466,10 @@ fn trial(
             td { (trial.group) }
             @for knob in varying { (held(&trial.settings, knob, false)) }
             td.number { (trial.replicate) }
-            (figure(get(cells::THROUGHPUT), source, megabytes))
-            (figure(get(cells::IOPS), source, value::iops))
-            (figure(get(cells::P50), source, value::duration))
-            (figure(get(cells::P99), source, value::duration))
+            (figure(get(THROUGHPUT), source, megabytes))
+            (figure(get(figure_names::IOPS), source, value::iops))
+            (figure(get(figure_names::LATENCY_P50), source, value::duration))
+            (figure(get(figure_names::LATENCY_P99), source, value::duration))
             td { @if let Some(origin) = &view.origin {
                 (origin.verdict.name())
                 @let mixed = origin.verdict == Verdict::Mixed;

@@ -8,6 +8,7 @@ use super::{Language, Table};
 use crate::report::cells::{self, CellGroup};
 use crate::report::{Input, bars, operations, programs, words};
 use base::stats::t_quantile;
+use experiment::measurement::figure_names;
 
 /// What is drawn; of nothing, nothing.
 #[derive(Default)]
@@ -85,10 +86,11 @@ fn figure(group: &CellGroup<'_>) -> Option<String> {
         () if operations::are_in(group) => operations::columns(group).first().map(|it| it.name),
         () if programs::are_in(group) => programs::COLUMNS.first().map(|(name, _)| *name),
         // What was only accepted is not on the device.
-        () if written => Some(cells::DURABLE),
-        () => Some(cells::THROUGHPUT),
+        () if written => Some(figure_names::DURABLE_THROUGHPUT),
+        () => Some(figure_names::THROUGHPUT),
     };
-    let usual = [cells::DURABLE, cells::THROUGHPUT, operations::OPS];
+    let usual =
+        [figure_names::DURABLE_THROUGHPUT, figure_names::THROUGHPUT, figure_names::OPS_PER_S];
     let known = leading.into_iter().chain(usual).find(|name| has(name)).map(str::to_owned);
     let mut any = group.rows.iter().flat_map(|row| row.cell.figures.keys());
     known.or_else(|| any.find(|name| has(name)).map(|name| name.to_string()))

@@ -9,6 +9,7 @@ use crate::report::reach::{self, Reach};
 use crate::report::{operations, per_cpu, programs, reported, words};
 use base::stats::Estimate;
 use base::value;
+use experiment::measurement::figure_names;
 
 /// Appends all tables, then what their marks and notes mean.
 pub fn render(input: &Input<'_>, text: &mut String) {
@@ -67,7 +68,7 @@ fn note_numbers<'a>(groups: &[CellGroup<'a>]) -> BTreeMap<&'a str, usize> {
 
 /// Whether anything is known of what a group's programs read or wrote.
 fn moved(group: &CellGroup<'_>) -> bool {
-    group.rows.iter().any(|row| cells::figure(row.cell, cells::THROUGHPUT).is_some())
+    group.rows.iter().any(|row| cells::figure(row.cell, figure_names::THROUGHPUT).is_some())
 }
 
 /// Whether a group's rates stand in the table of bytes, with their marks.
@@ -284,11 +285,11 @@ fn line(
     let figure = |name| cells::figure(row.cell, name);
     // What was accepted in the window is not what was accepted in all, but it is in all that both
     // can be compared.
-    let accepted = figure(cells::ACCEPTED).filter(|_| written);
-    let first = accepted.or_else(|| figure(cells::THROUGHPUT));
+    let accepted = figure(figure_names::ACCEPTED_THROUGHPUT).filter(|_| written);
+    let first = accepted.or_else(|| figure(figure_names::THROUGHPUT));
     let marked = |text: String| format!("{text}{mark}");
     let megabytes = |e: Option<Estimate>| number(e, |per_s| value::significant(per_s / 1e6));
-    let durable = figure(cells::DURABLE).filter(|_| written);
+    let durable = figure(figure_names::DURABLE_THROUGHPUT).filter(|_| written);
     let mebibytes = number(first, |per_s| value::significant(per_s / f64::from(1 << 20)));
     let label = label(group, row);
     vec![
@@ -297,9 +298,9 @@ fn line(
         spread(first),
         if written { megabytes(durable) } else { marked(mebibytes) },
         if written { spread(durable) } else { String::new() },
-        marked(number(figure(cells::IOPS), value::iops)),
-        marked(number(figure(cells::P50), value::duration)),
-        marked(number(figure(cells::P99), value::duration)),
+        marked(number(figure(figure_names::IOPS), value::iops)),
+        marked(number(figure(figure_names::LATENCY_P50), value::duration)),
+        marked(number(figure(figure_names::LATENCY_P99), value::duration)),
         row.cell.trials.len().to_string(),
         if row.source == FigureOrigin::Written {
             String::new()
@@ -349,7 +350,7 @@ fn legend(groups: &[CellGroup<'_>], text: &mut String) {
             text.push_str(&wrapped("  ", told));
         }
     }
-    if rows().any(|row| cells::figure(row.cell, operations::TRANSACTIONS).is_some()) {
+    if rows().any(|row| cells::figure(row.cell, figure_names::TRANSACTIONS_PER_S).is_some()) {
         let told = "trans: transactions, each made of several operations. p50, p99 are those of \
                     the operations.";
         text.push_str(&wrapped("  ", told));

@@ -6,6 +6,7 @@
 
 use super::*;
 use crate::knob;
+use crate::measurement::figure_names;
 use crate::measurement::{Amount, Durable, Evidence, Measurement, Outcome, Window};
 use crate::measurement::{Operation, latency_histogram};
 use crate::plan::standard::{self, EvaluationTarget, OVERHEAD_NS, PILOTS, Phase, Wish};
@@ -133,8 +134,8 @@ fn lasts_ns(trial: &Trial) -> u64 {
 /// The rate that stands for a cell.
 fn figure(wish: &Wish) -> &'static str {
     match wish.settings.writes() {
-        true => "durable_throughput_bytes_per_s",
-        false => "throughput_bytes_per_s",
+        true => figure_names::DURABLE_THROUGHPUT,
+        false => figure_names::THROUGHPUT,
     }
 }
 
@@ -357,7 +358,7 @@ fn the_median_time_that_is_printed_holds() {
                     one_at_a_time(trial, &draw(&mut random, 400), speed)
                 });
                 let records: Vec<Record> = records.collect();
-                let found = cells(&records)[0].figures["latency_ns_p50"];
+                let found = cells(&records)[0].figures[figure_names::LATENCY_P50];
                 coverage.add(found.interval, 1e9 / REQUESTS_PER_S);
             }
             coverage.check_least(&format!("{what}, {n} trials"));

@@ -130,11 +130,11 @@ fn small_blocks_are_said_to_be_what_a_rate_is_of() {
 #[test]
 fn n_counts_the_trials_that_have_the_figure() {
     let mut records = load(&[("streams", "4")], 3);
-    assert_eq!(curves(&records, "streams")[0].replicates(4.0, THROUGHPUT), 3);
+    assert_eq!(curves(&records, "streams")[0].replicates(4.0, figure_names::THROUGHPUT), 3);
     let Outcome::Done(measurement) = &mut records[1].outcome else { panic!("all are done") };
     measurement.window = None;
     measurement.streams.clear();
-    assert_eq!(curves(&records, "streams")[0].replicates(4.0, THROUGHPUT), 2);
+    assert_eq!(curves(&records, "streams")[0].replicates(4.0, figure_names::THROUGHPUT), 2);
 }
 
 /// "95 % interval 0 to 12703 MB/s, n 2" and "0 to 4212 MB/s" stood in the first line.

@@ -8,10 +8,11 @@ use super::super::panel::shortened;
 use super::super::varying;
 use crate::report::cells::{self, FigureOrigin};
 use crate::report::programs::{self, ProgramUnit};
-use crate::report::{Input, TrialView, operations, words};
+use crate::report::{Input, TrialView, words};
 use base::value::{self, Value};
-use experiment::knob::Settings;
+use experiment::knob::{self, Settings};
 use experiment::measurement::Record;
+use experiment::measurement::figure_names;
 
 /// Knobs that have a column; more cannot be told apart as axes.
 const KNOBS_MAX: usize = 24;
@@ -27,14 +28,14 @@ const AXES_MAX: (usize, usize) = (5, 3);
 const FIRST_KNOBS: &[&str] = &["streams", "queue-depth", "block-size", "file-size", "access"];
 /// Figures that a reader looks for first.
 const FIRST_FIGURES: &[&str] = &[
-    cells::THROUGHPUT,
-    cells::DURABLE,
-    operations::OPS,
-    cells::IOPS,
+    figure_names::THROUGHPUT,
+    figure_names::DURABLE_THROUGHPUT,
+    figure_names::OPS_PER_S,
+    figure_names::IOPS,
     "elapsed_s",
-    cells::P50,
-    cells::P99,
-    cells::NAIVE,
+    figure_names::LATENCY_P50,
+    figure_names::LATENCY_P99,
+    figure_names::NAIVE_THROUGHPUT,
 ];
 
 /// One column of the explorer.
@@ -109,7 +110,7 @@ pub fn kept(input: &Input<'_>) -> (Vec<Kept>, Vec<String>) {
     let mut knobs = varying::varying(input);
     let place = |knob: &&str| match FIRST_KNOBS.iter().position(|first| first == knob) {
         Some(place) => place,
-        None if cells::INCIDENTAL.contains(knob) => FIRST_KNOBS.len() + 1,
+        None if knob::INCIDENTAL.contains(knob) => FIRST_KNOBS.len() + 1,
         None => FIRST_KNOBS.len(),
     };
     knobs.sort_by_key(place);
@@ -284,7 +285,7 @@ fn figure(trials: Trials<'_>, name: &str, rows: &[usize]) -> ExplorerColumn {
         ProgramUnit::Bytes => ("B", 1.0),
         ProgramUnit::Share => ("%", 100.0),
         ProgramUnit::Time(ns) => ("ns", ns),
-        ProgramUnit::Plain if name.ends_with("_per_s") || name == cells::IOPS => ("/s", 1.0),
+        ProgramUnit::Plain if name.ends_with("_per_s") || name == figure_names::IOPS => ("/s", 1.0),
         ProgramUnit::Plain => ("", 1.0),
     };
     let mut place = 0;
@@ -316,7 +317,7 @@ pub fn axes(columns: &[ExplorerColumn]) -> Vec<usize> {
             // What only a few loads have leaves most lines at the foot of its axis.
             let held = column.values.iter().flatten().count();
             let common = kind == ExplorerColumnKind::Knob || 2 * held >= column.values.len();
-            column.kind == kind && common && !cells::INCIDENTAL.contains(&column.name.as_str())
+            column.kind == kind && common && !knob::INCIDENTAL.contains(&column.name.as_str())
         };
         let mut places: Vec<usize> =
             (0..columns.len()).filter(|place| fit(&columns[*place])).collect();

@@ -5,6 +5,7 @@ use super::{Figure, Planned, megabytes, point};
 use crate::report::cells::{self, CellGroup, CellRow};
 use crate::report::words;
 use experiment::knob;
+use experiment::measurement::figure_names;
 
 /// More groups of bars than this are not told apart.
 const PLACES_MAX: usize = 12;
@@ -34,7 +35,9 @@ pub fn cache(groups: &[CellGroup<'_>]) -> Planned {
                 () => 1,
             };
             let taken = bars[kind].iter().any(|bar| bar.x == place);
-            if let (false, Some(estimate)) = (taken, cells::figure(row.cell, cells::THROUGHPUT)) {
+            if let (false, Some(estimate)) =
+                (taken, cells::figure(row.cell, figure_names::THROUGHPUT))
+            {
                 bars[kind].push(point(place.clone(), row, estimate, megabytes));
             }
         }
@@ -52,7 +55,7 @@ pub fn cache(groups: &[CellGroup<'_>]) -> Planned {
             "The same files, read from memory and from the device. Hatched grey is the speed of \
                 memory: it says nothing of the storage."
                 .to_owned(),
-        panels: panel("cache-throughput", "MB/s", &common, &[cells::THROUGHPUT], traces),
+        panels: panel("cache-throughput", "MB/s", &common, &[figure_names::THROUGHPUT], traces),
         message: String::new(),
     };
     (figure, &["cache", "memory"])
@@ -63,7 +66,7 @@ fn same_but_for_cache(row: &CellRow<'_>, cached: &CellRow<'_>) -> bool {
     let has = settings.has(knob::DIRECT) && settings.has(knob::COLD) && settings.has(knob::ACCESS);
     has && settings.iter().all(|(knob, held)| {
         CACHE_KNOBS.contains(&knob)
-            || cells::INCIDENTAL.contains(&knob)
+            || knob::INCIDENTAL.contains(&knob)
             || cells::value(cached.cell, knob) == Some(held)
     })
 }
@@ -71,7 +74,9 @@ fn same_but_for_cache(row: &CellRow<'_>, cached: &CellRow<'_>) -> bool {
 /// Writes: when the kernel had taken the bytes, and when they were on the device.
 pub fn durable(groups: &[CellGroup<'_>]) -> Planned {
     let rows = cells::rows(groups.iter());
-    let rows = rows.into_iter().filter(|row| cells::figure(row.cell, cells::DURABLE).is_some());
+    let rows = rows
+        .into_iter()
+        .filter(|row| cells::figure(row.cell, figure_names::DURABLE_THROUGHPUT).is_some());
     // Apart, as what a mix of small operations writes would not be seen beside large writes.
     let (mixed, alone): (Vec<_>, Vec<_>) = rows.partition(|row| words::mixes(&row.cell.settings));
     let mut panels = durable_panel("durable-throughput", "MB/s", alone);
@@ -103,12 +108,18 @@ fn durable_panel(id: &str, title: &str, mut written: Vec<&CellRow<'_>>) -> Vec<P
                 bars.push(point(place.clone(), row, estimate, megabytes));
             }
         };
-        add(cells::ACCEPTED, &mut accepted);
-        add(cells::DURABLE, &mut durable);
+        add(figure_names::ACCEPTED_THROUGHPUT, &mut accepted);
+        add(figure_names::DURABLE_THROUGHPUT, &mut durable);
     }
     let traces =
         vec![trace("accepted by the kernel", GREY, accepted), trace("durable", 0, durable)];
-    panel(id, title, &common, &[cells::ACCEPTED, cells::DURABLE], traces)
+    panel(
+        id,
+        title,
+        &common,
+        &[figure_names::ACCEPTED_THROUGHPUT, figure_names::DURABLE_THROUGHPUT],
+        traces,
+    )
 }
 
 /// Knobs by which bars are named.

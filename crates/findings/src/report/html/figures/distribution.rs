@@ -10,6 +10,7 @@ use crate::report::cells::{self, CellGroup, FigureOrigin};
 use base::stats::quantile::values_needed;
 use base::value::counted;
 use experiment::measurement::Record;
+use experiment::measurement::figure_names;
 use experiment::measurement::figures::PooledLatency;
 
 pub mod reported;
@@ -48,8 +49,13 @@ const LABELLED: &[&str] = &["50 %", "90 %", "99 %", "99.9 %", "99.99 %", "99.999
 const DASHES: &[Dash] = &[Dash::Solid, Dash::Broken, Dash::Dotted, Dash::Mixed];
 
 /// Figures that the SQL gives of each trial.
-const FIGURES: &[&str] =
-    &[cells::P50, "latency_ns_p90", cells::P99, "latency_ns_p999", "latency_ns_max"];
+const FIGURES: &[&str] = &[
+    figure_names::LATENCY_P50,
+    "latency_ns_p90",
+    figure_names::LATENCY_P99,
+    "latency_ns_p999",
+    "latency_ns_max",
+];
 
 /// None where no latency of these loads was counted.
 pub fn figure(input: &Input<'_>, groups: &[CellGroup<'_>]) -> Option<Figure> {

@@ -9,6 +9,7 @@ use super::{Figure, Planned, about, heights, nanoseconds, point};
 use crate::report::cells::{self, CellGroup};
 use crate::report::words;
 use experiment::knob::Settings;
+use experiment::measurement::figure_names;
 
 /// Fewer depths are no curve.
 const LOAD_POINTS_MIN: usize = 3;
@@ -32,7 +33,7 @@ fn load_curve(curves: &[PlotCurve<'_>]) -> Option<Panel> {
     let trace = |place: usize, curve: &PlotCurve<'_>, name: &str, suffix: &str, dash: Dash| {
         let points = curve.points.iter().filter_map(|(depth, row)| {
             let (iops, latency) =
-                (cells::figure(row.cell, cells::IOPS)?, cells::figure(row.cell, name)?);
+                (cells::figure(row.cell, figure_names::IOPS)?, cells::figure(row.cell, name)?);
             let mut point =
                 point(AxisPosition::Number(iops.value.round()), row, latency, nanoseconds);
             point.says = format!("queue depth {depth}\n{}", point.says);
@@ -47,7 +48,10 @@ fn load_curve(curves: &[PlotCurve<'_>]) -> Option<Panel> {
         };
         (points.len() >= LOAD_POINTS_MIN).then_some(Trace { name, hue, dash, points })
     };
-    let both = [(cells::P50, "p50", Dash::Solid), (cells::P99, "p99", Dash::Broken)];
+    let both = [
+        (figure_names::LATENCY_P50, "p50", Dash::Solid),
+        (figure_names::LATENCY_P99, "p99", Dash::Broken),
+    ];
     let traces: Vec<Trace> = both
         .into_iter()
         .flat_map(|(name, suffix, dash)| {
@@ -65,7 +69,7 @@ fn load_curve(curves: &[PlotCurve<'_>]) -> Option<Panel> {
         y: Axis::log("latency", heights(&traces), time_tick),
         traces,
         laws: Vec::new(),
-        figures: vec![cells::IOPS, cells::P50, cells::P99],
+        figures: vec![figure_names::IOPS, figure_names::LATENCY_P50, figure_names::LATENCY_P99],
         trials: Vec::new(),
     })
 }
@@ -98,14 +102,19 @@ mod tests {
         let names: Vec<(&str, Dash)> =
             panel.traces.iter().map(|trace| (trace.name.as_str(), trace.dash)).collect();
         assert_eq!(names, [("p50", Dash::Solid), ("p99", Dash::Broken)]);
-        for (trace, figure) in panel.traces.iter().zip([cells::P50, cells::P99]) {
+        for (trace, figure) in
+            panel.traces.iter().zip([figure_names::LATENCY_P50, figure_names::LATENCY_P99])
+        {
             assert_eq!(trace.points.len(), 4);
             for (point, depth) in trace.points.iter().zip([1, 8, 32, 128]) {
                 let is = |cell: &&experiment::measurement::figures::Cell| {
                     cell.settings.get(experiment::knob::QUEUE_DEPTH) == depth
                 };
                 let cell = fixture.cells.iter().find(is).unwrap();
-                assert_eq!(point.x, AxisPosition::Number(cell.figures[cells::IOPS].value.round()));
+                assert_eq!(
+                    point.x,
+                    AxisPosition::Number(cell.figures[figure_names::IOPS].value.round())
+                );
                 assert_eq!(point.y, cell.figures[figure].value);
                 assert!(point.says.starts_with(&format!("queue depth {depth}\n")), "{point:?}");
                 assert_eq!(point.figure, duration(point.y));

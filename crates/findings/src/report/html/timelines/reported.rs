@@ -2,6 +2,7 @@
 
 use super::{TimelineSeries, kept, shortened};
 use experiment::measurement::Measurement;
+use experiment::measurement::figure_names;
 use experiment::measurement::reported::ReportedSeries;
 
 /// Waits that another tool logged: our own are a map.
@@ -11,9 +12,9 @@ pub const LINES_MAX: usize = 12;
 
 /// How a name ends, where it is drawn, and what it is multiplied with for the axis there.
 const PANELS: [(&str, &str, f64); 4] = [
-    ("throughput_bytes_per_s", "throughput", 1e-6),
-    ("iops", "operations", 1.0),
-    ("ops_per_s", "operations", 1.0),
+    (figure_names::THROUGHPUT, "throughput", 1e-6),
+    (figure_names::IOPS, "operations", 1.0),
+    (figure_names::OPS_PER_S, "operations", 1.0),
     ("latency_ns", WAIT, 1e-3),
 ];
 
