@@ -3,7 +3,7 @@
 //! A trial that fails is kept as a result and the campaign goes on. However a run ends, the work
 //! directories go; what was measured stays.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use engines::engine::{self, Context, Engine, Error as EngineError};
@@ -13,14 +13,15 @@ use experiment::knob::engine::Keeps;
 use experiment::measurement::{Measurement, Note, Outcome, Record, judge};
 use experiment::plan::Trial;
 use experiment::progress::{Event, Observer};
-use host::inventory::raw::RawDevice;
 use host::sys::kmsg::{KernelLog, Messages};
 use host::sys::limits::explained;
 use host::sys::signal::Stop;
 use host::sys::workdir::{Swept, WorkDir, sweep};
 use host::sys::{Error, Host, clock};
 use host::{inventory, journal, provision};
+use run_progress::RunProgress;
 use store::{Store, Unfinished};
+use test_bed::TestBed;
 
 pub mod apply;
 mod checkable;
@@ -32,12 +33,13 @@ pub mod idle;
 pub mod keeper;
 pub mod limits;
 pub mod peer;
-mod place;
 pub mod prefill;
 pub mod provisioning;
 mod quarantine;
 pub mod room;
+mod run_progress;
 pub mod shares;
+mod test_bed;
 
 /// One campaign on its way.
 pub struct Run<'a> {
@@ -53,35 +55,8 @@ pub struct Run<'a> {
     pub observer: &'a mut dyn Observer,
     /// Set when the user wants to stop.
     pub stop: &'a Stop,
-    /// Above what holds the mounts: a marker that is open keeps a file system mounted.
-    work: BTreeMap<String, WorkDir>,
-    /// Devices that are only read, by their places among directories.
-    devices: BTreeMap<String, RawDevice>,
-    machine: apply::Applier<'a>,
-    peers: peer::Peers,
-    /// Below what undoes: the disks are ours until nothing stands on them.
-    layouts: Option<provisioning::Provisioner>,
-    /// Why the next trial has no layout to run on.
-    unmade: Option<Outcome>,
-    shares: shares::Shares,
-    laid: BTreeMap<PathBuf, checkable::Laid>,
-    quarantine: quarantine::Quarantine,
-    /// Trials kept so far.
-    count: u32,
-    /// Time that trials took so far, ns; a simulated server's passes faster than ours.
-    measured_ns: u64,
-    /// How fast files were last written and made durable, bytes per second.
-    wrote_per_s: Option<f64>,
-    /// What the first trial that is measured must say.
-    notes: Vec<Note>,
-    /// Places in the plan's order that an earlier run has been through.
-    over: BTreeSet<u32>,
-    of: u32,
-    ends_at_ns: Option<u64>,
-    /// Work directories that were there before, kept for this run.
-    taken_up: BTreeSet<String>,
-    /// Every trial that was asked for was run.
-    complete: bool,
+    bed: TestBed<'a>,
+    progress: RunProgress,
 }
 
 /// What a campaign came to.
@@ -159,32 +134,9 @@ impl<'a> Run<'a> {
         let Unfinished { campaign, over, trials } = from;
         let journal = journal::beside(store.path());
         recover(host, &journal, directories, observer)?;
-        let mut run = Run {
-            host,
-            machine: apply::Applier::new(host, &journal, &campaign.uid),
-            peers: peer::Peers::new(uid_number(&campaign.uid)),
-            layouts: None,
-            unmade: None,
-            store,
-            campaign,
-            engine,
-            observer,
-            stop,
-            work: BTreeMap::new(),
-            devices: BTreeMap::new(),
-            shares: shares::Shares::default(),
-            laid: BTreeMap::new(),
-            quarantine: quarantine::Quarantine::default(),
-            count: trials,
-            measured_ns: 0,
-            wrote_per_s: None,
-            notes: Vec::new(),
-            over,
-            of: 0,
-            ends_at_ns: None,
-            taken_up: BTreeSet::new(),
-            complete: false,
-        };
+        let bed = TestBed::new(host, &journal, &campaign.uid);
+        let progress = RunProgress::from(trials, over);
+        let mut run = Run { host, store, campaign, engine, observer, stop, bed, progress };
         run.make_room(directories)?;
         run.store.repeatable(run.engine.kind().is_simulated())?;
         Ok(run)
@@ -192,8 +144,7 @@ impl<'a> Run<'a> {
 
     /// Removes what was made before anything was measured.
     fn give_up(mut self, error: Error) -> Error {
-        self.work.retain(|name, _| !self.taken_up.contains(name));
-        remove(self.work, self.observer);
+        self.bed.give_up(self.observer);
         error
     }
 
@@ -203,32 +154,32 @@ impl<'a> Run<'a> {
     /// # Errors
     /// When the store cannot be written; a trial that fails is a result, not an error.
     pub fn trials(&mut self, trials: impl Iterator<Item = Trial> + Clone) -> Result<(), Error> {
-        let over = std::mem::take(&mut self.over);
+        let over = std::mem::take(&mut self.progress.over);
         let is_over = |trial: &Trial| trial.planned.is_some_and(|planned| over.contains(&planned));
         let trials = trials.filter(|trial| !is_over(trial));
         let mut ahead = self.forecast(trials.clone());
-        self.of = self.count + ahead.steps();
+        self.progress.of = self.progress.count + ahead.steps();
         for trial in trials {
-            self.ends_at_ns = ahead.ends_at_ns(self.wrote_per_s);
-            self.unmade = self.remake(&trial).and_then(|()| self.remount(&trial)).err();
-            if self.unmade.is_none() {
+            self.progress.ends_at_ns = ahead.ends_at_ns(self.progress.wrote_per_s);
+            self.bed.unmade = self.remake(&trial).and_then(|()| self.remount(&trial)).err();
+            if self.bed.unmade.is_none() {
                 self.prepare(&trial)?;
             }
             ahead.laid();
             if self.stopped() {
                 break;
             }
-            self.ends_at_ns = ahead.ends_at_ns(self.wrote_per_s);
+            self.progress.ends_at_ns = ahead.ends_at_ns(self.progress.wrote_per_s);
             self.trial(trial)?;
             ahead.ran();
         }
-        self.complete = !self.stopped();
+        self.progress.complete = !self.stopped();
         Ok(())
     }
 
     /// Gives the first trial that will be measured a note.
     pub fn note_next(&mut self, note: Note) {
-        self.notes.push(note);
+        self.progress.notes.push(note);
     }
 
     /// Runs one trial and keeps it.
@@ -236,48 +187,45 @@ impl<'a> Run<'a> {
     /// # Errors
     /// When the store cannot be written.
     pub fn trial(&mut self, mut trial: Trial) -> Result<Record, Error> {
-        trial.number = self.count + 1;
-        self.of = self.of.max(trial.number);
+        trial.number = self.progress.next_number();
         let now_ns = clock::monotonic_ns();
-        let left_ns = self.ends_at_ns.map(|end| end.saturating_sub(now_ns));
-        self.observer.tell(&Event::Begin { trial: &trial, of: self.of, left_ns });
+        let left_ns = self.progress.ends_at_ns.map(|end| end.saturating_sub(now_ns));
+        self.observer.tell(&Event::Begin { trial: &trial, of: self.progress.of, left_ns });
         let (outcome, said) = self.measured(&trial);
         let mut record = Record::new(trial, outcome);
         record.notes = said;
         let notes = judge::notes(&record);
         if let Outcome::Done(measurement) = &mut record.outcome {
             measurement.notes.extend(notes);
-            measurement.notes.append(&mut self.notes);
-            self.measured_ns += measurement.elapsed_ns;
-            self.wrote_per_s = wrote_per_s(measurement).or(self.wrote_per_s);
+            self.progress.measured(measurement);
         }
         self.after(&record.trial);
         self.store.append(self.campaign.id, &record)?;
         self.observer.tell(&Event::End(&record));
-        self.count += 1;
+        self.progress.count += 1;
         Ok(record)
     }
 
     /// Measures, and gives what the kernel said when that failed.
     fn measured(&mut self, trial: &Trial) -> (Outcome, Vec<Note>) {
         let names = trial.settings.directories();
-        if let Some(why) = self.quarantine.why_any(names) {
+        if let Some(why) = self.bed.quarantine.why_any(names) {
             return (Outcome::Skipped(why), Vec::new());
         }
         if self.engine.kind().is_simulated() {
             return (self.measure(trial), Vec::new());
         }
         let log = KernelLog::from_now_on(self.host);
-        let before = counted::before(self.host, &self.work, trial);
+        let before = counted::before(self.host, &self.bed.work, trial);
         let mut outcome = self.measure(trial);
-        self.look_again(trial, &mut outcome);
+        self.bed.look_again(self.host, trial, &mut outcome);
         counted::after(before, &mut outcome);
         let mut said = Vec::new();
         match (&mut outcome, log) {
             (Outcome::Failed(_), Ok(mut log)) => said.extend(log.read().text().map(kernel_said)),
             (Outcome::Failed(_), Err(why)) => said.push(kernel_said(why.to_string())),
             (Outcome::Done(measurement), Ok(mut log)) => {
-                let trouble = log.read().of_trouble(&self.quarantine.devices(names));
+                let trouble = log.read().of_trouble(&self.bed.quarantine.devices(names));
                 beside_faults(measurement, &trouble);
                 measurement.notes.extend(trouble.text().map(kernel_said));
             }
@@ -287,32 +235,31 @@ impl<'a> Run<'a> {
     }
 
     fn measure(&mut self, trial: &Trial) -> Outcome {
-        if let Some(outcome) = self.unmade.take() {
+        if let Some(outcome) = self.bed.unmade.take() {
             return outcome;
         }
-        if let Err(outcome) = self.cool(trial).and_then(|()| self.in_place(trial)) {
+        if let Err(outcome) = self.cool(trial).and_then(|()| self.bed.in_place(self.host, trial)) {
             return outcome;
         }
         let names = trial.settings.directories();
-        let work: Vec<PathBuf> =
-            names.iter().filter_map(|name| Some(self.path_of(name)?.into())).collect();
+        let work = self.bed.paths_of(trial);
         let mut notes = match self.put_in_force(trial, &work) {
             Ok(notes) => notes,
             Err(outcome) => {
-                self.machine.after();
+                self.bed.machine.after();
                 return outcome;
             }
         };
         // What only makes ready for others is not slowed by a snapshot.
-        let layouts = self.layouts.as_ref().filter(|_| !trial.prepares());
+        let layouts = self.bed.layouts.as_ref().filter(|_| !trial.prepares());
         let held = match layouts.map_or(Ok(None), provisioning::Provisioner::hold) {
             Ok(held) => held,
             Err(error) => {
-                self.machine.after();
+                self.bed.machine.after();
                 return Outcome::Failed(error.to_string());
             }
         };
-        let (observer, machine, laid) = (&mut *self.observer, &self.machine, &self.laid);
+        let (observer, machine, laid) = (&mut *self.observer, &self.bed.machine, &self.bed.laid);
         let mut context = Context {
             host: self.host,
             work: &work,
@@ -323,10 +270,10 @@ impl<'a> Run<'a> {
             stop: self.stop,
         };
         let measured = engine_of(self.engine, trial).run(trial, &mut context);
-        let killed = apply::out_of_memory(self.machine.killed_for_memory(), &trial.settings);
-        notes.extend(self.machine.after());
+        let killed = apply::out_of_memory(self.bed.machine.killed_for_memory(), &trial.settings);
+        notes.extend(self.bed.machine.after());
         let measured = measured.and_then(|measured| {
-            notes.extend(self.peers.after(&trial.settings).map_err(EngineError::Failed)?);
+            notes.extend(self.bed.peers.after(&trial.settings).map_err(EngineError::Failed)?);
             Ok(measured)
         });
         if let Some(Err(error)) = held.map(provision::HeldSnapshot::release) {
@@ -335,11 +282,11 @@ impl<'a> Run<'a> {
         match measured {
             Ok(mut measurement) => {
                 measurement.notes.extend(notes);
-                if let Some(layouts) = &self.layouts {
+                if let Some(layouts) = &self.bed.layouts {
                     measurement.layout = layouts.times();
                     measurement.notes.extend(layouts.notes());
                 }
-                measurement.notes.extend(self.shares.notes(names));
+                measurement.notes.extend(self.bed.shares.notes(names));
                 measurement.notes.extend(killed.map(|text| Note::new("out-of-memory", text)));
                 Outcome::Done(Box::new(measurement))
             }
@@ -347,12 +294,12 @@ impl<'a> Run<'a> {
             Err(EngineError::Failed(why)) => {
                 let why = explained(why);
                 // A load can end and leave I/O in the kernel, which holds up whoever comes next.
-                let held = self.quarantine.bar_if_held(self.host, names, trial.number);
+                let held = self.bed.quarantine.bar_if_held(self.host, names, trial.number);
                 let why = held.map_or(why.clone(), |held| format!("{why}; {held}"));
                 Outcome::Failed(killed.map_or(why.clone(), |text| format!("{why}. {text}")))
             }
             Err(EngineError::Hung(why)) => {
-                self.quarantine.bar(self.host, names, trial.number);
+                self.bed.quarantine.bar(self.host, names, trial.number);
                 Outcome::Failed(why)
             }
             Err(EngineError::Interrupted) => Outcome::Interrupted,
@@ -361,7 +308,7 @@ impl<'a> Run<'a> {
 
     /// Puts the trial's system knobs in force; gives what the record must say of them.
     fn put_in_force(&mut self, trial: &Trial, work: &[PathBuf]) -> Result<Vec<Note>, Outcome> {
-        if self.quarantine.any() && trial.settings.get(knob::DROP_CACHES) == Some(true) {
+        if self.bed.quarantine.any() && trial.settings.get(knob::DROP_CACHES) == Some(true) {
             let why = "dropping caches writes everything back first, and would wait for the load \
                        that hangs";
             return Err(Outcome::Skipped(why.to_owned()));
@@ -373,11 +320,11 @@ impl<'a> Run<'a> {
                 targets.push(target.map_err(|error| Outcome::Failed(error.to_string()))?);
             }
         }
-        let mut notes = self.machine.apply(&trial.settings, &targets).map_err(|error| {
+        let mut notes = self.bed.machine.apply(&trial.settings, &targets).map_err(|error| {
             let hint = error.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
             Outcome::Skipped(format!("{error}{hint}"))
         })?;
-        notes.extend(self.peers.set(&trial.settings)?);
+        notes.extend(self.bed.peers.set(&trial.settings)?);
         Ok(notes)
     }
 
@@ -397,14 +344,14 @@ impl<'a> Run<'a> {
         self.raze();
         let observer = &mut *self.observer;
         let mut left =
-            self.machine.restore(&mut |said| observer.tell(&Event::Say(said.to_string())));
+            self.bed.machine.restore(&mut |said| observer.tell(&Event::Say(said.to_string())));
         left.retain(journal::UndoOutcome::is_left);
-        let left_at_peers = self.peers.restore();
+        let left_at_peers = self.bed.peers.restore();
         let mut behind = Vec::new();
-        for (name, directory) in std::mem::take(&mut self.work) {
-            let Some(why) = self.quarantine.why(&name) else {
+        for (name, directory) in std::mem::take(&mut self.bed.work) {
+            let Some(why) = self.bed.quarantine.why(&name) else {
                 let wanted = match self.engine.kind().keeps {
-                    Keeps::UntilComplete if !self.complete => "--resume; without it",
+                    Keeps::UntilComplete if !self.progress.complete => "--resume; without it",
                     Keeps::UntilRemoved => "`brickyard verify --flushed LOG`; after it",
                     _ => {
                         remove([(name, directory)].into(), self.observer);
@@ -455,13 +402,6 @@ fn engine_of(first: &'static dyn Engine, trial: &Trial) -> &'static dyn Engine {
         return first;
     }
     engine::find(named).unwrap_or(first)
-}
-
-/// How fast a trial wrote what it made durable, bytes per second.
-fn wrote_per_s(measurement: &Measurement) -> Option<f64> {
-    let durable = measurement.durable.as_ref()?;
-    (durable.bytes > 0 && durable.durable_ns > 0)
-        .then(|| durable.bytes as f64 * 1e9 / durable.durable_ns as f64)
 }
 
 /// Puts back what a run on this store left changed when it was killed, before anything else.

@@ -121,9 +121,9 @@ fn probe_file_bytes(usable: u64, allowed: Option<u64>) -> u64 {
 /// When the files do not fit or the store cannot be written.
 pub fn evaluate(run: &mut Run<'_>, request: &EvaluationRequest) -> Result<(), Error> {
     let started_ns = clock::monotonic_ns();
-    run.ends_at_ns = Some(started_ns + request.budget_ns);
+    run.progress.ends_at_ns = Some(started_ns + request.budget_ns);
     let mut direct = true;
-    for work in run.work.values() {
+    for work in run.bed.work.values() {
         direct &= direct::accepted(work.path())?;
     }
     if !direct {
@@ -161,7 +161,7 @@ fn spent_ns(run: &Run<'_>, started_ns: u64) -> u64 {
     if !run.engine.kind().is_simulated() {
         return clock::monotonic_ns() - started_ns;
     }
-    run.measured_ns
+    run.progress.measured_ns
 }
 
 /// What a probe of a directory said, bytes per second that are durable.
@@ -225,7 +225,7 @@ fn through_memory(engine: &str, name: &str, rate: f64, usable: u64, size: u64) -
 
 /// Runs a probe; its durable rate, bytes per second.
 fn probed(run: &mut Run<'_>, settings: Settings) -> Result<Option<f64>, Error> {
-    let number = u64::from(run.count);
+    let number = u64::from(run.progress.count);
     let seed = plan::exact_in_json(run.campaign.seed.wrapping_add(number).rotate_left(29));
     let group = plan::PROBE.to_owned();
     // Not the files of the probe before: these have their blocks already.
@@ -238,11 +238,11 @@ fn probed(run: &mut Run<'_>, settings: Settings) -> Result<Option<f64>, Error> {
 }
 
 fn usable_bytes(run: &Run<'_>, name: &str) -> Result<u64, Error> {
-    if let Some(why) = run.quarantine.why(name) {
+    if let Some(why) = run.bed.quarantine.why(name) {
         return Err(Error::new(format!("cannot measure in {name}"), why)
             .hint("name the other directories alone"));
     }
-    match run.work.get(name) {
+    match run.bed.work.get(name) {
         Some(work) => Ok(space(work.path())?.usable_bytes()),
         None => Ok(1 << 40), // a simulated server has room
     }
@@ -283,7 +283,7 @@ fn file_size(
     let places = request.directories.len() as u64;
     let mut by_device: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     for name in &request.directories {
-        let device = run.work.get(name).map_or(Ok(0), |_| super::directory::device(name))?;
+        let device = run.bed.work.get(name).map_or(Ok(0), |_| super::directory::device(name))?;
         let entry = by_device.entry(device).or_insert((usable_bytes(run, name)?, 0));
         entry.1 += 1;
     }
@@ -353,7 +353,7 @@ fn write(run: &mut Run<'_>, shape: &EvaluationTarget, gets: &Writing) -> Result<
     };
     let cells: Vec<(String, Settings)> = shape.directories.iter().map(cell).collect();
     let trials = plan::blocked(&cells, REPLICATES, run.campaign.seed);
-    run.of = run.count + trials.len() as u32;
+    run.progress.of = run.progress.count + trials.len() as u32;
     for mut trial in trials {
         if run.stopped() {
             break;
@@ -424,7 +424,7 @@ fn read(
     for said in [spending.written.said(), spending.said()].into_iter().flatten() {
         run.observer.tell(&Event::Say(said));
     }
-    run.complete = !run.stopped();
+    run.progress.complete = !run.stopped();
     Ok(())
 }
 
@@ -478,7 +478,7 @@ fn say_left_out(run: &mut Run<'_>, cells: &[Wish]) {
 
 /// Whether one of its file systems puts what is written over in another place.
 fn writes_elsewhere(run: &Run<'_>) -> bool {
-    run.work.values().any(|work| {
+    run.bed.work.values().any(|work| {
         let target = inventory::target(run.host, work.path());
         target.is_ok_and(|target| {
             let names = [&target.filesystem, &target.holding_filesystem];

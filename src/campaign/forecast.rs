@@ -34,7 +34,7 @@ struct Step {
 impl Run<'_> {
     /// What running these trials will come to, if every file that is laid out stays.
     pub(super) fn forecast(&self, trials: impl Iterator<Item = Trial>) -> Ahead {
-        let mut laid = self.laid.clone();
+        let mut laid = self.bed.laid.clone();
         let mut ahead = Ahead::default();
         let mut stands = None;
         for trial in trials {
@@ -63,7 +63,7 @@ impl Run<'_> {
 
     /// Whether a trial needs another layout than the one before it, which `stands`.
     fn makes_layout(&self, trial: &Trial, stands: &mut Option<(u32, Vec<Value>)>) -> bool {
-        if self.layouts.is_none() {
+        if self.bed.layouts.is_none() {
             return false;
         }
         let settings = of_layout(&trial.settings).map(|(_, value)| value.clone());

@@ -103,12 +103,12 @@ impl Run<'_> {
     /// When the store cannot be written.
     pub(super) fn prepare(&mut self, trial: &Trial) -> Result<(), Error> {
         // What is barred is told by the trial itself; its files are nobody's business then.
-        let barred = self.quarantine.why_any(trial.settings.directories()).is_some();
-        if barred || !self.lacks_files(trial, &self.laid) {
+        let barred = self.bed.quarantine.why_any(trial.settings.directories()).is_some();
+        if barred || !self.lacks_files(trial, &self.bed.laid) {
             return Ok(());
         }
         let layout = self.layout_for(trial);
-        self.unmade = self.lay(layout)?.err();
+        self.bed.unmade = self.lay(layout)?.err();
         Ok(())
     }
 
@@ -158,7 +158,8 @@ impl Run<'_> {
     /// When the store cannot be written.
     pub(super) fn lay_whole(&mut self, trial: Trial) -> Result<(), Error> {
         let whole = self.lay(trial.clone())?;
-        if let (Ok(whole), false) = (whole, self.stopped() || self.is_laid(&trial, &self.laid)) {
+        if let (Ok(whole), false) = (whole, self.stopped() || self.is_laid(&trial, &self.bed.laid))
+        {
             self.lay(self.layout_for(&without_first(trial, whole)))?.ok();
         }
         Ok(())
@@ -185,7 +186,7 @@ impl Run<'_> {
             for (files, stream) in of_streams.into_iter().zip(0_u64..) {
                 let numbered = files.into_iter().take(whole).zip(stream << 32..);
                 let laid = |(path, file)| (path, Laid::by(&settings, number, file));
-                self.laid.extend(numbered.map(laid));
+                self.bed.laid.extend(numbered.map(laid));
             }
         }
         Ok(Ok(whole))
@@ -200,12 +201,12 @@ impl Run<'_> {
             return;
         }
         let paths = self.paths(trial);
-        forget_written(&mut self.laid, settings, paths.iter());
+        forget_written(&mut self.bed.laid, settings, paths.iter());
         if settings.get(knob::ACCESS) != Some(Access::Write) {
             return;
         }
         // What hangs is not touched.
-        if self.quarantine.why_any(settings.directories()).is_some() {
+        if self.bed.quarantine.why_any(settings.directories()).is_some() {
             return;
         }
         let fresh = settings.get(knob::FRESH_FILE);
@@ -221,8 +222,8 @@ impl Run<'_> {
                 let length = file.metadata().map_or(0, |about| about.len());
                 first_hole(&file).unwrap_or(length).min(length)
             });
-            if self.laid.get(&path).is_some_and(|laid| whole < laid.bytes) {
-                self.laid.remove(&path);
+            if self.bed.laid.get(&path).is_some_and(|laid| whole < laid.bytes) {
+                self.bed.laid.remove(&path);
             }
         }
     }
@@ -237,10 +238,10 @@ impl Run<'_> {
         let names = trial.settings.directories();
         let path = |(place, number): (usize, usize)| {
             let name = names.get(place)?;
-            let folder = match self.work.get(name) {
+            let folder = match self.bed.work.get(name) {
                 Some(work) => work.path(),
                 // The layout that will hold it does not stand yet.
-                None if self.layouts.is_some() => Path::new(name),
+                None if self.bed.layouts.is_some() => Path::new(name),
                 None => return None,
             };
             Some(folder.join(file_name(number)))
@@ -368,7 +369,7 @@ mod tests {
         let mut reads = trial;
         reads.settings.set(knob::ACCESS, Access::Read);
         run.prepare(&reads).unwrap();
-        assert_eq!(run.laid.len(), 12);
+        assert_eq!(run.bed.laid.len(), 12);
         let done = run.finish().unwrap();
         let groups: Vec<&str> =
             done.records.iter().map(|record| record.trial.group.as_str()).collect();
@@ -443,10 +444,10 @@ mod tests {
         let paths = run.paths(&trial);
         for (path, bytes) in paths.iter().zip([4096, 4095]) {
             std::fs::write(path, vec![0; bytes]).unwrap();
-            run.laid.insert(path.clone(), Laid::by(&trial.settings, 1, 0));
+            run.bed.laid.insert(path.clone(), Laid::by(&trial.settings, 1, 0));
         }
         run.trial(trial).unwrap();
-        assert_eq!(run.laid.keys().collect::<Vec<_>>(), [&paths[0]]);
+        assert_eq!(run.bed.laid.keys().collect::<Vec<_>>(), [&paths[0]]);
         run.finish().unwrap();
     }
 
@@ -487,13 +488,13 @@ mod tests {
             planned: None,
         };
         run.prepare(&trial(&reads)).unwrap();
-        let laid = run.laid.clone();
+        let laid = run.bed.laid.clone();
         let path = run.paths(&trial(&writes)).remove(0);
         assert!(!laid.contains_key(&path));
         std::fs::write(&path, [0; 7]).unwrap();
         run.trial(trial(&writes)).unwrap();
         assert!(!path.exists());
-        assert_eq!((run.laid.len(), &run.laid), (1, &laid));
+        assert_eq!((run.bed.laid.len(), &run.bed.laid), (1, &laid));
         run.finish().unwrap();
     }
 }

@@ -201,7 +201,7 @@ fn called(settings: &Settings) -> String {
 impl Run<'_> {
     /// Has the trials run on layouts that are made on these disks.
     pub fn on_disks(&mut self, provisioner: Provisioner) {
-        self.layouts = Some(provisioner);
+        self.bed.layouts = Some(provisioner);
     }
 
     /// Sees to it that the layout of a trial stands.
@@ -210,14 +210,14 @@ impl Run<'_> {
     /// With the trial's outcome when it cannot: its layout cannot be made, now or when it was first
     /// asked for in this replicate, or its files have no room there.
     pub(super) fn remake(&mut self, trial: &Trial) -> Result<(), Outcome> {
-        let Some(layouts) = &self.layouts else { return Ok(()) };
+        let Some(layouts) = &self.bed.layouts else { return Ok(()) };
         let failed = |why: String| Err(Outcome::Failed(why));
         let wanted = match layout(&trial.settings, &layouts.disks) {
             Ok(layout) => (trial.replicate, layout),
             Err(why) => return failed(why),
         };
         if layouts.asked.as_ref() != Some(&wanted) {
-            if let Some(why) = self.quarantine.why(TARGET) {
+            if let Some(why) = self.bed.quarantine.why(TARGET) {
                 return Err(Outcome::Skipped(why));
             }
             self.raze();
@@ -225,10 +225,10 @@ impl Run<'_> {
                 return Err(Outcome::Interrupted);
             }
             let made = self.lay_out(&wanted.1, &trial.settings);
-            let Some(layouts) = &mut self.layouts else { return Ok(()) };
+            let Some(layouts) = &mut self.bed.layouts else { return Ok(()) };
             (layouts.asked, layouts.barred) = (Some(wanted), made.err());
         }
-        let Some(layouts) = &self.layouts else { return Ok(()) };
+        let Some(layouts) = &self.bed.layouts else { return Ok(()) };
         match layouts.barred.clone().or_else(|| layouts.no_room(&trial.settings)) {
             Some(outcome) => Err(outcome),
             None => Ok(()),
@@ -238,7 +238,7 @@ impl Run<'_> {
     /// Makes a layout, and our directory on it.
     fn lay_out(&mut self, layout: &Layout, settings: &Settings) -> Result<(), Outcome> {
         let failed = |error: Error| Outcome::Failed(with_hint(&error));
-        let Some(layouts) = &mut self.layouts else { return Ok(()) };
+        let Some(layouts) = &mut self.bed.layouts else { return Ok(()) };
         if layouts.stuck {
             let why = "what was made before on these disks could not be unmade: `brickyard undo`";
             return Err(Outcome::Failed(why.to_owned()));
@@ -249,7 +249,7 @@ impl Run<'_> {
         let observer = &mut *self.observer;
         observer.tell(&Event::Say(format!("makes {}", called(settings))));
         let at = mount_point(&self.campaign.uid);
-        let journal = self.machine.journal().map_err(failed)?;
+        let journal = self.bed.machine.journal().map_err(failed)?;
         let mut tell = |said: &str| observer.tell(&Event::Say(said.to_owned()));
         for claim in &mut layouts.claims {
             claim.let_in(self.host).map_err(failed)?;
@@ -270,9 +270,9 @@ impl Run<'_> {
             stands.usable_bytes = usable_bytes;
         }
         let work = WorkDir::create(&mounted, &self.campaign.uid).map_err(failed)?;
-        self.work.insert(TARGET.to_owned(), work);
+        self.bed.work.insert(TARGET.to_owned(), work);
         if let Ok(target) = inventory::target(host, &mounted) {
-            self.quarantine.learn(TARGET, &target);
+            self.bed.quarantine.learn(TARGET, &target);
         }
         Ok(())
     }
@@ -285,14 +285,14 @@ impl Run<'_> {
     /// With the trial's outcome when that fails: what stands is not mounted then. One that cannot
     /// discard skips the trial, and goes on standing.
     pub(super) fn cool(&mut self, trial: &Trial) -> Result<(), Outcome> {
-        let Some(stands) = self.layouts.as_mut().and_then(|it| it.stands.as_mut()) else {
+        let Some(stands) = self.bed.layouts.as_mut().and_then(|it| it.stands.as_mut()) else {
             return Ok(());
         };
         stands.upkeep = Upkeep::default();
         let made = &stands.made;
         let asked = made.is_cached_by_itself() || made.has_upkeep();
         // An open marker would keep the mount busy.
-        let taken = if asked && !trial.prepares() { self.work.remove(TARGET) } else { None };
+        let taken = if asked && !trial.prepares() { self.bed.work.remove(TARGET) } else { None };
         let Some(work) = taken else { return Ok(()) };
         work.rest();
         let (observer, stop) = (&mut *self.observer, self.stop);
@@ -300,7 +300,7 @@ impl Run<'_> {
         let kept = match made.is_cached_by_itself() {
             true => made.cool(self.host).map(|()| Upkeep::default()),
             // Settings of what is mounted, as of btrfs, go with the mount.
-            false => self.machine.let_go().and_then(|()| made.keep_up(&mut tell, stop)),
+            false => self.bed.machine.let_go().and_then(|()| made.keep_up(&mut tell, stop)),
         };
         let kept = kept.and_then(|kept| {
             let taken = WorkDir::take_up(&made.mount_point, &self.campaign.uid)?;
@@ -311,7 +311,7 @@ impl Run<'_> {
         });
         match kept {
             Ok((mut kept, work)) => {
-                self.work.insert(TARGET.to_owned(), work);
+                self.bed.work.insert(TARGET.to_owned(), work);
                 let cannot = kept.cannot.take();
                 stands.upkeep = kept;
                 cannot.map_or(Ok(()), |error| Err(Outcome::Skipped(with_hint(&error))))
@@ -330,21 +330,21 @@ impl Run<'_> {
     /// then mounts and arrays. Gives what could not be undone. One that a load hangs on stays, in
     /// the journal: whoever unmounted it would hang as well.
     pub(super) fn raze(&mut self) -> Vec<UndoOutcome> {
-        if self.quarantine.why(TARGET).is_some() {
+        if self.bed.quarantine.why(TARGET).is_some() {
             return Vec::new();
         }
-        let Some(layouts) = &mut self.layouts else { return Vec::new() };
+        let Some(layouts) = &mut self.bed.layouts else { return Vec::new() };
         layouts.asked = None;
         let Some(stands) = layouts.stands.take() else { return Vec::new() };
         let observer = &mut *self.observer;
         let mut say = |text: String| observer.tell(&Event::Say(text));
-        self.laid.clear();
+        self.bed.laid.clear();
         // What is in it goes with the file system; an open marker would keep that from going.
-        drop(self.work.remove(TARGET));
-        if let Err(error) = self.machine.let_go() {
+        drop(self.bed.work.remove(TARGET));
+        if let Err(error) = self.bed.machine.let_go() {
             say(with_hint(&error));
         }
-        let left = match self.machine.journal() {
+        let left = match self.bed.machine.journal() {
             Ok(journal) => stands.made.unmake(self.host, journal),
             Err(error) => {
                 say(with_hint(&error));

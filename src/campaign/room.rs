@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Run, remove, tidy_up};
+use super::{Run, tidy_up};
 use experiment::knob::engine::Keeps;
 use facts::bare::{self, is_device};
 use facts::share::is_export;
@@ -25,7 +25,7 @@ impl Run<'_> {
             Keeps::UntilRemoved => "for `brickyard verify --flushed LOG`".to_owned(),
         };
         if let Some(kept) = WorkDir::take_up(parent, uid)? {
-            self.taken_up.insert(directory.to_owned());
+            self.bed.taken_up.insert(directory.to_owned());
             return Ok(kept);
         }
         WorkDir::create_kept(parent, uid, &waits.replace('\n', " "))
@@ -38,8 +38,8 @@ impl Run<'_> {
         let local = || directories.iter().filter(|name| !is_export(name) && !is_device(name));
         for (place, named) in directories.iter().filter_map(|it| Some((it, bare::device(it)?))) {
             let held = RawDevice::open(self.host, named)?;
-            self.quarantine.learn(place, &inventory::target(self.host, held.path())?);
-            self.devices.insert(place.clone(), held);
+            self.bed.quarantine.learn(place, &inventory::target(self.host, held.path())?);
+            self.bed.devices.insert(place.clone(), held);
         }
         for directory in local() {
             tidy_up(Path::new(directory), self.observer);
@@ -48,25 +48,17 @@ impl Run<'_> {
             match self.place(directory, Path::new(directory)) {
                 Ok(made) => {
                     if let Ok(target) = inventory::target(self.host, Path::new(directory)) {
-                        self.quarantine.learn(directory, &target);
+                        self.bed.quarantine.learn(directory, &target);
                     }
-                    self.work.insert(directory.clone(), made)
+                    self.bed.work.insert(directory.clone(), made)
                 }
                 Err(error) => {
-                    let mut made = std::mem::take(&mut self.work);
-                    made.retain(|name, _| !self.taken_up.contains(name));
-                    remove(made, self.observer);
+                    self.bed.give_up(self.observer);
                     return Err(error);
                 }
             };
         }
         Ok(())
-    }
-
-    /// Where the trials run that name `place`; `None` while nothing is there.
-    pub(super) fn path_of(&self, place: &str) -> Option<&Path> {
-        let work = self.work.get(place).map(WorkDir::path);
-        work.or_else(|| self.devices.get(place).map(RawDevice::path))
     }
 }
 

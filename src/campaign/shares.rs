@@ -84,8 +84,8 @@ impl Run<'_> {
         let names: Vec<String> = trial.settings.directories().to_vec();
         for (at, name) in names.iter().enumerate().filter(|(_, name)| is_export(name)) {
             let share = mount::share(name, &trial.settings);
-            let stands = self.shares.mounted.get(name).is_some_and(|it| it.share == share);
-            if let Some(why) = self.quarantine.why(name) {
+            let stands = self.bed.shares.mounted.get(name).is_some_and(|it| it.share == share);
+            if let Some(why) = self.bed.quarantine.why(name) {
                 return Err(Outcome::Skipped(why));
             }
             if !stands {
@@ -99,7 +99,7 @@ impl Run<'_> {
     }
 
     fn mount(&mut self, name: &str, at: usize, share: &Share) -> Result<(), Error> {
-        if self.shares.stuck {
+        if self.bed.shares.stuck {
             let why = "what was mounted before could not be unmounted";
             return Err(Error::new(format!("cannot mount {name}"), why).hint("brickyard undo"));
         }
@@ -107,14 +107,14 @@ impl Run<'_> {
         let more = if at == 0 { String::new() } else { format!("-{}", at + 1) };
         let point = format!("/run/brickyard-{}{more}", self.campaign.uid);
         let (host, stop) = (self.host, self.stop);
-        let shared = share::mount(host, share, self.machine.journal()?, &point, stop)?;
+        let shared = share::mount(host, share, self.bed.machine.journal()?, &point, stop)?;
         // Where the server keeps no locks, another client's directory looks as if nobody used it;
         // and ours does when it is mounted anew.
-        let first = self.shares.known.insert(name.to_owned());
+        let first = self.bed.shares.known.insert(name.to_owned());
         if shared.locks_are_the_servers && first {
             super::tell_swept(sweep(Path::new(&point)), self.observer);
         }
-        self.shares.mounted.insert(name.to_owned(), shared);
+        self.bed.shares.mounted.insert(name.to_owned(), shared);
         let made = match WorkDir::take_up(Path::new(&point), &self.campaign.uid) {
             Ok(Some(kept)) => Ok(kept),
             Ok(None) => self.place(name, Path::new(&point)),
@@ -122,19 +122,20 @@ impl Run<'_> {
         };
         let made = made.inspect_err(|_| self.unmount(name))?;
         if let Ok(target) = inventory::target(host, made.path()) {
-            self.quarantine.learn(name, &target);
+            self.bed.quarantine.learn(name, &target);
         }
-        self.work.insert(name.to_owned(), made);
+        self.bed.work.insert(name.to_owned(), made);
         Ok(())
     }
 
     /// Whether a trial's files have room on an export, which could not be asked before.
     fn has_room(&self, name: &str, settings: &Settings) -> Result<(), Outcome> {
         let needed = bytes_needed([(settings, 0)].into_iter()).get(name).copied().unwrap_or(0);
-        let Some(work) = self.work.get(name) else { return Ok(()) };
+        let Some(work) = self.bed.work.get(name) else { return Ok(()) };
         let room = space(work.path()).map_err(|error| Outcome::Failed(error.to_string()))?;
         // Those that are there already are counted twice: they are overwritten, not added.
         let there: u64 = self
+            .bed
             .laid
             .iter()
             .filter(|(path, _)| path.starts_with(work.path()))
@@ -153,33 +154,33 @@ impl Run<'_> {
 
     /// Unmounts an export; the directory in it stays.
     fn unmount(&mut self, name: &str) {
-        let Some(shared) = self.shares.mounted.remove(name) else { return };
+        let Some(shared) = self.bed.shares.mounted.remove(name) else { return };
         // An open marker would keep the mount busy.
-        drop(self.work.remove(name));
-        let left: Vec<String> = match self.machine.journal() {
+        drop(self.bed.work.remove(name));
+        let left: Vec<String> = match self.bed.machine.journal() {
             Ok(journal) => {
                 let said = shared.unmount(self.host, journal);
                 said.iter().filter(|said| said.is_left()).map(UndoOutcome::to_string).collect()
             }
             Err(error) => vec![error.to_string()],
         };
-        self.shares.stuck |= !left.is_empty();
+        self.bed.shares.stuck |= !left.is_empty();
         left.into_iter().for_each(|text| self.observer.tell(&Event::Say(text)));
     }
 
     /// Removes our directories on all exports, and unmounts these. What hangs is left.
     pub(super) fn unmount_all(&mut self) {
-        let names: Vec<String> = self.shares.mounted.keys().cloned().collect();
+        let names: Vec<String> = self.bed.shares.mounted.keys().cloned().collect();
         for name in names {
-            if self.quarantine.why(&name).is_some() {
+            if self.bed.quarantine.why(&name).is_some() {
                 continue;
             }
             let kept = match self.engine.kind().keeps {
                 Keeps::Nothing => false,
-                Keeps::UntilComplete => !self.complete,
+                Keeps::UntilComplete => !self.progress.complete,
                 Keeps::UntilRemoved => true,
             };
-            match self.work.remove(&name) {
+            match self.bed.work.remove(&name) {
                 Some(work) if !kept => super::remove([(name.clone(), work)].into(), self.observer),
                 Some(work) => {
                     let path = work.rest();

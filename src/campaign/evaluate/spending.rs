@@ -8,6 +8,7 @@ use super::{Run, spent_ns};
 use base::value::counted;
 use experiment::knob::Settings;
 use experiment::measurement::Record;
+use experiment::measurement::figure_names;
 use experiment::measurement::figures;
 use experiment::plan;
 use experiment::plan::standard::{self, OVERHEAD_NS, PILOTS, Phase, REPLICATES, Wish};
@@ -95,7 +96,7 @@ impl Spending {
         mut each: impl FnMut(&Record),
     ) -> Result<(), Error> {
         let trials = plan::blocked_each(cells, plan::exact_in_json(seed));
-        run.of = run.of.max(run.count + trials.len() as u32);
+        run.progress.of = run.progress.of.max(run.progress.count + trials.len() as u32);
         for trial in trials {
             if run.stopped() {
                 break;
@@ -108,7 +109,7 @@ impl Spending {
             let late = late && trial.replicate > REPLICATES;
             if late || !self.written.allows(&trial.settings) {
                 self.left_out += u32::from(late);
-                run.of = run.of.saturating_sub(1);
+                run.progress.of = run.progress.of.saturating_sub(1);
                 continue;
             }
             run.prepare(&trial)?;
@@ -262,8 +263,8 @@ impl Core {
 /// The rate of a pilot, of its bytes that are safe where it writes.
 fn figure(record: &Record) -> Option<f64> {
     let name = match record.trial.settings.writes() {
-        true => "durable_throughput_bytes_per_s",
-        false => "throughput_bytes_per_s",
+        true => figure_names::DURABLE_THROUGHPUT,
+        false => figure_names::THROUGHPUT,
     };
     figures::rate(record, name)
 }
