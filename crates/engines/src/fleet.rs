@@ -27,4 +27,4 @@ pub use listen::{Bounds, Listener, Session};
 pub use token::Token;
 
 /// What both ends must have in common. It grows with every change of what they say to each other.
-const PROTOCOL: u32 = 4;
+const PROTOCOL: u32 = 5;

@@ -5,6 +5,7 @@
 //! `result` or `failed` · parent: `bye`, or the end of the worker's input, and the worker exits.
 //! `stop` at any time ends the load early.
 
+use std::io;
 use std::path::PathBuf;
 
 use base64::Engine as _;
@@ -185,6 +186,8 @@ pub enum Failure {
     Unsupported,
     /// Was tried and failed.
     Failed,
+    /// A connection broke off: the other end has failed, and knows why.
+    Disconnected,
     /// Has I/O in the kernel that does not come back.
     Hung,
 }
@@ -194,11 +197,19 @@ pub enum Failure {
 pub type LoadFailure = (Failure, String);
 
 impl Failure {
+    /// Of a call on a socket that failed so.
+    pub fn of_socket(why: &io::Error) -> Failure {
+        match why.raw_os_error() {
+            Some(libc::EPIPE | libc::ECONNRESET | libc::ECONNREFUSED) => Failure::Disconnected,
+            _ => Failure::Failed,
+        }
+    }
+
     /// The engine's error.
     pub fn error(self, what: String) -> Error {
         match self {
             Failure::Unsupported => Error::Unsupported(what),
-            Failure::Failed => Error::Failed(what),
+            Failure::Failed | Failure::Disconnected => Error::Failed(what),
             Failure::Hung => Error::Hung(what),
         }
     }

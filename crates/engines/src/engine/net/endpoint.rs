@@ -22,7 +22,7 @@ use super::half::HalfLoad;
 use super::job::{NetJob, ReceivePath, SendPath, of_files_alone};
 use super::runner::StreamEnds;
 use super::socket::{self, ZerocopyCompletions};
-use super::work::{CLOSED, EndCounters, NetEndResult, NetLoad, ReceiverTally};
+use super::work::{EndCounters, NetEndResult, NetLoad, ReceiverTally, closed};
 use super::work::{add, broken, carry, lock, retried};
 use super::{files, ring, watch};
 use crate::engine::load::control::{LoadControl, LoadEvent, LoadPhase};
@@ -215,8 +215,8 @@ fn receive(work: &NetLoad, index: usize) -> Result<NetEndResult, LoadFailure> {
     let socket = work.incoming(index);
     let got = carry(&work.shared, &work.receivers[index], |wait| {
         if let Some(bytes) = files::receive_checked(work, index, wait)? {
-            let closed = work.is_apart() && !is_over(work);
-            return if closed { Err((Failure::Failed, CLOSED.to_owned())) } else { Ok(bytes) };
+            let early = work.is_apart() && !is_over(work);
+            return if early { Err(closed()) } else { Ok(bytes) };
         }
         let bytes = match (work.job.verify, work.job.receive) {
             (Some(format), _) => checked::receive(work, format, index, wait)?,
@@ -227,7 +227,7 @@ fn receive(work: &NetLoad, index: usize) -> Result<NetEndResult, LoadFailure> {
             (None, path) => read(work, index, path == ReceivePath::Truncate, wait)?,
         };
         if !is_over(work) {
-            return Err((Failure::Failed, CLOSED.to_owned()));
+            return Err(closed());
         }
         Ok(bytes)
     });

@@ -138,12 +138,13 @@ impl SenderRound<'_> {
     /// What went wrong with the bytes at a place.
     fn broken(&self, place: FilePosition, why: &io::Error) -> LoadFailure {
         let path = self.files.paths[place.file].display();
-        let why = match why.raw_os_error() {
+        let words = match why.raw_os_error() {
             // A page of a map for which the device gave no bytes.
             Some(libc::EFAULT) => "its bytes cannot be read (EFAULT of a map)".to_owned(),
             _ => why.to_string(),
         };
-        (Failure::Failed, format!("cannot send {path} from byte {} on: {why}", place.offset))
+        let what = format!("cannot send {path} from byte {} on: {words}", place.offset);
+        (Failure::of_socket(why), what)
     }
 }
 

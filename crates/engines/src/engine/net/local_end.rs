@@ -36,8 +36,6 @@ const ANSWER_MAX: Duration = Duration::from_secs(120);
 const SILENCE_MAX: Duration = Duration::from_secs(30);
 /// Who broke a connection off has said why by then.
 const CAUSE_MAX: Duration = Duration::from_secs(2);
-/// What is noticed here when it is the other end that has failed: EPIPE, ECONNRESET, ECONNREFUSED.
-const FOLLOWS: [&str; 4] = [work::CLOSED, "os error 32", "os error 104", "os error 111"];
 /// How often the parent's wishes are looked at while the far end leads.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -260,7 +258,8 @@ impl RemoteEnd {
                         // Both receive, and it ends what this end has not: it has failed, and says
                         // why once its threads have ended, which wait for those of this end.
                         if own.job().both && own.shared().phase() != LoadPhase::Stop {
-                            own.shared().fail(Failure::Failed, work::CLOSED.to_owned());
+                            let (kind, what) = work::closed();
+                            own.shared().fail(kind, what);
                             own.shut();
                         }
                         false
@@ -357,9 +356,7 @@ impl RemoteLines {
     /// noticed here is that a connection broke off; else what failed here.
     fn cause(&self, work: &impl HalfLoad, error: Option<Error>) -> Error {
         let failure = work.shared().marks().failure;
-        let follows =
-            failure.as_ref().is_none_or(|(_, what)| FOLLOWS.iter().any(|end| what.contains(end)));
-        if follows {
+        if failure.as_ref().is_none_or(|(kind, _)| *kind == Failure::Disconnected) {
             // It closes its connections once it has said why.
             loop {
                 match self.lines.recv_timeout(CAUSE_MAX) {

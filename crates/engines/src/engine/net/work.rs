@@ -159,9 +159,9 @@ pub struct NetEndResult {
     pub cpu_ns: u64,
 }
 
-/// What a call that failed comes to.
+/// What a call on a socket that failed comes to.
 pub fn broken(what: &str) -> impl Fn(io::Error) -> LoadFailure + '_ {
-    move |why| (Failure::Failed, format!("cannot {what}: {why}"))
+    move |why| (Failure::of_socket(&why), format!("cannot {what}: {why}"))
 }
 
 /// One end, from its making to its end.
@@ -192,7 +192,10 @@ pub fn carry(
 }
 
 /// What a receiver says when no more bytes come.
-pub const CLOSED: &str = "the sender closed its side before the trial was over";
+pub fn closed() -> LoadFailure {
+    let what = "the sender closed its side before the trial was over";
+    (Failure::Disconnected, what.to_owned())
+}
 
 /// Again after a signal; what did not move for a minute is said so.
 #[inline]
