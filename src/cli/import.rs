@@ -120,7 +120,7 @@ fn nothing(read: &mut Vec<FileImport>) -> Error {
 
 fn find(name: &str) -> Result<&'static Set, Error> {
     published::find(name).ok_or_else(|| {
-        let names = || published::SETS.iter().map(|set| set.name);
+        let names = || published::SETS.iter().map(|set| set.name.as_str());
         let hint = knob::meant(name, names(), |near| format!("--published {near}"))
             .unwrap_or_else(|| format!("choose one of {}", names().collect::<Vec<_>>().join(", ")));
         Error::new(format!("cannot import `{name}`"), "there is no such published set").hint(hint)
@@ -128,7 +128,7 @@ fn find(name: &str) -> Result<&'static Set, Error> {
 }
 
 fn list(common: &Common) -> anyhow::Result<ExitCode> {
-    let row = |set: &&Set| {
+    let row = |set: &Set| {
         let machines = set.configurations.iter();
         let machines = machines.map(|it| json!({ "name": it.name, "about": it.about }));
         json!({
@@ -146,10 +146,10 @@ fn list(common: &Common) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = String::new();
-    for set in published::SETS {
+    for set in published::SETS.iter() {
         writeln!(text, "{}: {}", set.name, set.about)?;
         writeln!(text, "  {}, {}: {} figures", set.by, set.title, set.figures())?;
-        for machine in set.configurations {
+        for machine in &set.configurations {
             writeln!(text, "  {}: {}", machine.name, machine.about)?;
         }
     }
@@ -159,17 +159,14 @@ fn list(common: &Common) -> anyhow::Result<ExitCode> {
 
 /// Keeps the figures of a set as a campaign of their own, and prints what they come to.
 fn import(set: &'static Set, roots: &[String], common: &Common) -> anyhow::Result<ExitCode> {
-    let records = set
-        .records()
-        .map_err(|why| Error::new(format!("cannot read the set {}", set.name), why))?;
     let campaign = Campaign {
-        plan: set.name.to_owned(),
+        plan: set.name.clone(),
         engine: published::ENGINE.to_owned(),
-        host: set.host.to_owned(),
+        host: set.host.clone(),
         inventory: inventory(set, roots)?,
         ..Campaign::default()
     };
-    keep(campaign, &[records], common)?;
+    keep(campaign, std::slice::from_ref(&set.records), common)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -206,26 +203,26 @@ fn keep(campaign: Campaign, files: &[Vec<Record>], common: &Common) -> anyhow::R
 fn inventory(set: &Set, roots: &[String]) -> Result<Value, Error> {
     let mut machines = Map::new();
     let replaced = replaced(set, roots)?;
-    for machine in set.configurations {
+    for machine in &set.configurations {
         let given = replaced.iter().find(|(name, _)| *name == machine.name);
         let recording = match given {
             Some((_, file)) => Recording::open_path(Path::new(file))?,
-            None => Recording::of_shipped(machine.name, machine.recording)?,
+            None => Recording::of_shipped(&machine.name, &machine.recording)?,
         };
         let server = server::server(&recording.host());
-        let about = given.map_or(machine.about, |(_, file)| file);
-        machines.insert(machine.name.to_owned(), json!({ "about": about, "server": server }));
+        let about = given.map_or(machine.about.as_str(), |(_, file)| file);
+        machines.insert(machine.name.clone(), json!({ "about": about, "server": server }));
     }
     Ok(json!({ "published": set.source(), "configurations": machines }))
 }
 
 /// `[MACHINE=]FILE` by machine; the name may be left out where the set has one machine.
-fn replaced<'a>(set: &Set, roots: &'a [String]) -> Result<Vec<(&'a str, &'a str)>, Error> {
-    let names = || set.configurations.iter().map(|machine: &Configuration| machine.name);
+fn replaced<'a>(set: &'a Set, roots: &'a [String]) -> Result<Vec<(&'a str, &'a str)>, Error> {
+    let names = || set.configurations.iter().map(|machine: &Configuration| machine.name.as_str());
     let known = |name: &str| names().any(|known| known == name);
-    let one = |root: &'a String| match (root.split_once('='), set.configurations) {
+    let one = |root: &'a String| match (root.split_once('='), set.configurations.as_slice()) {
         (Some((name, file)), _) if known(name) => Ok((name, file)),
-        (_, [only]) => Ok((only.name, root.as_str())),
+        (_, [only]) => Ok((only.name.as_str(), root.as_str())),
         (_, []) => {
             let why = format!("{} has no recording that another could take the place of", set.name);
             Err(Error::new(format!("cannot use {root}"), why).hint("leave --root out"))

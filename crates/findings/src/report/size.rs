@@ -413,15 +413,15 @@ mod tests {
     fn what_is_known_of_the_second_source_obeys_the_schema_and_fits_a_screen() {
         let set = published::find("sara-2010").unwrap();
         let machine = |it: &Configuration| {
-            let recording = Recording::of_shipped(it.name, it.recording).unwrap();
-            (it.name.to_owned(), json!({ "server": server(&recording.host()) }))
+            let recording = Recording::of_shipped(&it.name, &it.recording).unwrap();
+            (it.name.clone(), json!({ "server": server(&recording.host()) }))
         };
         let machines: serde_json::Map<_, _> = set.configurations.iter().map(machine).collect();
         let inventory = json!({ "configurations": machines });
         let prices = Prices { disk: Some(1.5), nic: Some(2.0), ..Prices::default() };
         let asked =
             SizingRequest { throughput_bytes_per_s: 5e9, prices, ..SizingRequest::default() };
-        let sizing = size(&set.records().unwrap(), &inventory, &asked);
+        let sizing = size(&set.records, &inventory, &asked);
         let campaigns = [fixture::evaluated().campaign];
         let told = SizingReport { campaigns: &campaigns, sizing: &sizing };
         obeys(&told);

@@ -13,13 +13,13 @@ use host::inventory::server::server;
 pub fn sara(change: impl Fn(&str, &mut Server)) -> (Vec<Record>, Json) {
     let set = published::find("sara-2010").unwrap();
     let mut all = serde_json::Map::new();
-    for machine in set.configurations {
-        let recording = Recording::of_shipped(machine.name, machine.recording).unwrap();
+    for machine in &set.configurations {
+        let recording = Recording::of_shipped(&machine.name, &machine.recording).unwrap();
         let mut of = server(&recording.host());
-        change(machine.name, &mut of);
-        all.insert(machine.name.to_owned(), json!({ "server": of }));
+        change(&machine.name, &mut of);
+        all.insert(machine.name.clone(), json!({ "server": of }));
     }
-    (set.records().unwrap(), json!({ "configurations": all }))
+    (set.records.clone(), json!({ "configurations": all }))
 }
 
 /// What held the throughputs.
@@ -182,9 +182,8 @@ fn without_a_recording_nothing_is_named() {
 /// throughputs, all of which said the same.
 #[test]
 fn what_is_not_known_for_one_reason_is_said_once_for_each_place() {
-    let records =
-        experiment::published::find("cdf-2002").expect("a set").records().expect("records");
-    let all = held(&records, &json!(null));
+    let set = experiment::published::find("cdf-2002").expect("a set");
+    let all = held(&set.records, &json!(null));
     assert_eq!(all.len(), 7, "{all:#?}");
     let raid = said(&all, "(section Raid Configurations)");
     assert!(raid.claim.starts_with("24 throughputs from disks, 39.0 MB/s"), "{raid:?}");

@@ -20,13 +20,13 @@ const TARGET: f64 = 5e9;
 fn sara(change: impl Fn(&mut Server)) -> (Vec<Record>, Json) {
     let set = published::find("sara-2010").unwrap();
     let mut all = serde_json::Map::new();
-    for machine in set.configurations {
-        let recording = Recording::of_shipped(machine.name, machine.recording).unwrap();
+    for machine in &set.configurations {
+        let recording = Recording::of_shipped(&machine.name, &machine.recording).unwrap();
         let mut of = server(&recording.host());
         change(&mut of);
-        all.insert(machine.name.to_owned(), json!({ "server": of }));
+        all.insert(machine.name.clone(), json!({ "server": of }));
     }
-    (set.records().unwrap(), json!({ "configurations": all }))
+    (set.records.clone(), json!({ "configurations": all }))
 }
 
 fn asked(throughput_bytes_per_s: f64) -> SizingRequest {
@@ -119,8 +119,8 @@ fn without_its_machines_only_what_one_disk_gives_is_known() {
     assert_eq!((of.nics.value, of.slots.there, of.binds.first), (None, None, None));
     assert_eq!(of.disks.value, Some(25));
     for name in ["ccd-1996", "cdf-2002", "jackrabbit-2007", "brick-2007"] {
-        let records = published::find(name).unwrap().records().unwrap();
-        let of = size(&records, &json!({ "configurations": {} }), &asked(TARGET));
+        let records = &published::find(name).unwrap().records;
+        let of = size(records, &json!({ "configurations": {} }), &asked(TARGET));
         assert_eq!((of.controllers.value, of.nics.value), (None, None), "{name}");
         assert!(of.disks_filled.is_none() && of.cost.is_none(), "{name}");
     }
