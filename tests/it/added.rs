@@ -181,6 +181,21 @@ const ADDITIONS: &[Addition] = &[
         shows: (&["list", "formats"], "stub-format"),
     },
     Addition {
+        recipe: "A published set",
+        new: &[(
+            "published/stub-set.toml",
+            "name = \"stub-set\"\nabout = \"A stub\"\ntitle = \"A stub\"\nby = \"A, 2000\"\ndate = \
+             \"2000\"\nhost = \"stub\"\n\n[[table]]\nname = \"t\"\nplace = \"table 1\"\nsettings = \
+             [\"streams\"]\nfigures = [\"elapsed_s in s\"]\nrows = [\n  [\"1\", \"2\"],\n]\n",
+        )],
+        changed: &[(
+            "crates/experiment/src/published.rs",
+            "const FILES: &[&str] = &[",
+            "    include_str!(\"../../../published/stub-set.toml\"),",
+        )],
+        shows: (&["import", "--published", "--list"], "stub-set"),
+    },
+    Addition {
         recipe: "A command",
         new: &[(
             "src/cli/stub.rs",
