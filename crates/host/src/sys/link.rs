@@ -3,26 +3,22 @@
 //! A namespace made here has no name: it is gone with the last thread in it and the last descriptor
 //! or socket of it, and its interfaces are gone with it. There is nothing to undo.
 
-use std::ffi::CString;
 use std::fs::File;
-use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 
+use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_EXCL};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, netdevice, socket_with};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-use super::{Error, netlink};
+use super::Error;
+use super::netlink::{self, value};
 
-// linux/netlink.h and linux/rtnetlink.h.
-const FAILED: u16 = 2;
+// linux/rtnetlink.h.
 const NEW_LINK: u16 = 16;
 const NEW_ADDRESS: u16 = 20;
-/// NLM_F_REQUEST | NLM_F_ACK.
-const CHANGE: u16 = 0x5;
-/// The same, and NLM_F_EXCL | NLM_F_CREATE.
-const MAKE: u16 = 0x605;
-const HEADER_BYTES: usize = 16;
+const MAKE: u16 = NLM_F_EXCL | NLM_F_CREATE;
 // linux/if_link.h: IFLA_IFNAME, IFLA_MTU, IFLA_LINKINFO with its IFLA_INFO_KIND and IFLA_INFO_DATA,
 // IFLA_NET_NS_FD; linux/veth.h: VETH_INFO_PEER.
 const NAME: u16 = 3;
@@ -111,24 +107,16 @@ impl Namespace {
 /// # Errors
 /// When the kernel refuses: it takes CAP_NET_ADMIN and the module `veth`.
 pub fn make_pair(name: &str, peer: &str, there: &Namespace, mtu: Option<u32>) -> Result<(), Error> {
-    let mtu_of = |attributes: &mut Vec<u8>| {
-        if let Some(mtu) = mtu {
-            attribute(attributes, MTU, &mtu.to_ne_bytes());
-        }
+    let mtu = mtu.map(|mtu| value(MTU, &mtu.to_ne_bytes()));
+    let end = |name: &str, other: DefaultNla| {
+        let named = [netlink::text(NAME, name)].into_iter();
+        let all: Vec<DefaultNla> = named.chain(mtu.clone()).chain([other]).collect();
+        netlink::body(&interface(0, 0), &all)
     };
-    let mut other = interface(0, 0);
-    attribute(&mut other, NAME, &text(peer));
-    mtu_of(&mut other);
-    attribute(&mut other, NAMESPACE, &there.0.as_raw_fd().to_ne_bytes());
-    let (mut data, mut info) = (Vec::new(), Vec::new());
-    attribute(&mut data, PEER, &other);
-    attribute(&mut info, INFO_KIND, b"veth");
-    attribute(&mut info, INFO_DATA, &data);
-    let mut body = interface(0, 0);
-    attribute(&mut body, NAME, &text(name));
-    mtu_of(&mut body);
-    attribute(&mut body, INFO, &info);
-    ask(NEW_LINK, MAKE, &body)
+    let peer = end(peer, value(NAMESPACE, &there.0.as_raw_fd().to_ne_bytes()));
+    let data = value(INFO_DATA, &netlink::body(&[], &[value(PEER, &peer)]));
+    let info = value(INFO, &netlink::body(&[], &[value(INFO_KIND, b"veth"), data]));
+    netlink::ask(NEW_LINK, MAKE, &end(name, info))
         .map_err(|why| Error::new("cannot make a pair of virtual Ethernet interfaces", why))
 }
 
@@ -142,12 +130,11 @@ pub fn set_up(name: &str, address: Ipv4Addr, prefix: u8) -> Result<(), Error> {
         Error::new(format!("cannot set up the interface {name} with {address}/{prefix}"), why)
     };
     let index = index_of(name).map_err(failed)?;
-    let mut body = vec![libc::AF_INET as u8, prefix, 0, 0];
-    body.extend(index.to_ne_bytes());
-    attribute(&mut body, LOCAL, &address.octets());
-    attribute(&mut body, ADDRESS, &address.octets());
-    ask(NEW_ADDRESS, MAKE, &body).map_err(failed)?;
-    ask(NEW_LINK, CHANGE, &interface(index, UP)).map_err(failed)
+    let mut head = vec![libc::AF_INET as u8, prefix, 0, 0];
+    head.extend(index.to_ne_bytes());
+    let own = [LOCAL, ADDRESS].map(|kind| value(kind, &address.octets()));
+    netlink::ask(NEW_ADDRESS, MAKE, &netlink::body(&head, &own)).map_err(failed)?;
+    netlink::ask(NEW_LINK, 0, &interface(index, UP)).map_err(failed)
 }
 
 /// The IPv4 addresses of the interfaces of the calling thread's namespace that are up, without
@@ -229,21 +216,18 @@ pub fn having(own: IpAddr) -> Result<Option<String>, Error> {
 /// # Errors
 /// When there is none.
 pub fn index_of(name: &str) -> std::io::Result<u32> {
-    let name = CString::new(name).map_err(|_| std::io::Error::from_raw_os_error(libc::EINVAL))?;
-    // SAFETY: reads the name up to its end.
-    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
-        0 => Err(std::io::Error::last_os_error()),
-        index => Ok(index),
-    }
+    Ok(netdevice::name_to_index(any_socket()?, name)?)
 }
 
 /// Name of the interface of that number, in the network namespace that we are in.
 pub fn name_of(index: u32) -> Option<String> {
-    let mut name = [0_u8; libc::IF_NAMESIZE];
-    // SAFETY: writes at most IF_NAMESIZE bytes, the last of them a zero, into `name`.
-    let told = unsafe { libc::if_indextoname(index, name.as_mut_ptr().cast()) };
-    let end = name.iter().position(|byte| *byte == 0)?;
-    (!told.is_null()).then(|| String::from_utf8_lossy(&name[..end]).into_owned())
+    let name = netdevice::index_to_name_inlined(any_socket().ok()?, index).ok()?;
+    Some(String::from_utf8_lossy(name.as_bytes()).into_owned())
+}
+
+/// What the requests of netdevice(7) go through: a socket, of whatever kind.
+fn any_socket() -> rustix::io::Result<OwnedFd> {
+    socket_with(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
 }
 
 /// `struct ifinfomsg`, with the flags to be set.
@@ -252,77 +236,9 @@ fn interface(index: u32, flags: u32) -> Vec<u8> {
     words.into_iter().flat_map(u32::to_ne_bytes).collect()
 }
 
-pub(super) fn text(name: &str) -> Vec<u8> {
-    name.bytes().chain([0]).collect()
-}
-
-/// Appends an attribute, filled up to four bytes.
-pub(super) fn attribute(to: &mut Vec<u8>, kind: u16, value: &[u8]) {
-    to.extend((4 + value.len() as u16).to_ne_bytes());
-    to.extend(kind.to_ne_bytes());
-    to.extend(value);
-    to.resize(to.len().next_multiple_of(4), 0);
-}
-
-/// Sends one request, and reads what the kernel says to it.
-pub(super) fn ask(kind: u16, flags: u16, body: &[u8]) -> std::io::Result<()> {
-    let mut socket = netlink::open()?;
-    let mut message = ((HEADER_BYTES + body.len()) as u32).to_ne_bytes().to_vec();
-    message.extend(kind.to_ne_bytes());
-    message.extend(flags.to_ne_bytes());
-    message.extend([0; 8]);
-    message.extend(body);
-    // Without an address it goes to the kernel, which has the answer ready when this returns.
-    socket.write_all(&message)?;
-    let mut answer = [0; 4096];
-    let length = socket.read(&mut answer)?;
-    acknowledged(&answer[..length])
-}
-
-/// Reads the kernel's answer: `struct nlmsgerr`, of which 0 is "done".
-fn acknowledged(answer: &[u8]) -> std::io::Result<()> {
-    let strange = || std::io::Error::from_raw_os_error(libc::EPROTO);
-    let kind = answer.get(4..6).ok_or_else(strange)?;
-    let code = answer.get(HEADER_BYTES..HEADER_BYTES + 4).ok_or_else(strange)?;
-    if kind != FAILED.to_ne_bytes() {
-        return Err(strange());
-    }
-    match i32::from_ne_bytes(code.try_into().map_err(|_| strange())?) {
-        0 => Ok(()),
-        code => Err(std::io::Error::from_raw_os_error(code.saturating_neg())),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn attributes_are_filled_up_to_four_bytes_and_count_without() {
-        let mut bytes = Vec::new();
-        attribute(&mut bytes, 3, b"ab\0");
-        attribute(&mut bytes, 4, &7_u32.to_ne_bytes());
-        assert_eq!((bytes.len(), bytes[7]), (16, 0));
-        assert_eq!(bytes[..4], [7_u16.to_ne_bytes(), 3_u16.to_ne_bytes()].concat());
-        assert_eq!(bytes[8..10], 8_u16.to_ne_bytes());
-    }
-
-    #[test]
-    fn an_answer_is_done_or_an_error_in_the_kernels_words_and_never_a_panic() {
-        let answer = |code: i32| {
-            let mut bytes = vec![0; HEADER_BYTES];
-            bytes[4..6].copy_from_slice(&FAILED.to_ne_bytes());
-            bytes.extend(code.to_ne_bytes());
-            bytes
-        };
-        assert!(acknowledged(&answer(0)).is_ok());
-        let refused = acknowledged(&answer(-libc::EPERM)).unwrap_err();
-        assert_eq!(refused.raw_os_error(), Some(libc::EPERM));
-        assert!(acknowledged(&answer(i32::MIN)).is_err());
-        for length in 0..answer(0).len() {
-            assert!(acknowledged(&answer(0)[..length]).is_err(), "{length}");
-        }
-    }
 
     #[test]
     fn a_namespace_is_named_without_a_way_out_of_the_folder() {

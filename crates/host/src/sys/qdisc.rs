@@ -5,25 +5,22 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Write};
 
-use super::{Error, link, netlink};
+use netlink_packet_core::{
+    NLM_F_CREATE, NLM_F_DUMP, NLM_F_REPLACE, NLMSG_DONE, NLMSG_ERROR, NetlinkBuffer,
+};
+
+use super::Error;
+use super::netlink::{self, attribute};
 use facts::inventory::qdisc::Shaped;
 
-// linux/netlink.h and linux/rtnetlink.h.
-const DONE: u16 = 3;
-const FAILED: u16 = 2;
+// linux/rtnetlink.h.
 const NEW_QDISC: u16 = 36;
 const REMOVE_QDISC: u16 = 37;
 const GET_QDISC: u16 = 38;
-/// NLM_F_REQUEST | NLM_F_ACK.
-const CHANGE: u16 = 0x5;
-/// The same, and NLM_F_REPLACE | NLM_F_CREATE.
-const PUT: u16 = 0x505;
+const PUT: u16 = NLM_F_REPLACE | NLM_F_CREATE;
 /// The handle of what we put at a root. The kernel gives 8001: and on by itself, and 0 to what it
 /// puts there itself.
 pub const OURS: u32 = 0x4252_0000;
-/// NLM_F_REQUEST | NLM_F_DUMP.
-const REQUEST_ALL: u16 = 0x301;
-const HEADER_BYTES: usize = 16;
 /// `struct tcmsg`.
 const MESSAGE_BYTES: usize = 20;
 /// TC_H_ROOT.
@@ -41,8 +38,6 @@ const PACKETS64: u16 = 8;
 const BUCKET: u16 = 1;
 /// TCA_TBF_RATE64, where the rate needs more than 32 bits.
 const BUCKET_RATE64: u16 = 4;
-/// NLA_TYPE_MASK: without the bits for nested and for network byte order.
-const TYPE_MASK: u16 = 0x3fff;
 /// The kernel fills up to 32 KiB at a time.
 const BUFFER_BYTES: usize = 64 << 10;
 /// A machine with 1000 interfaces of 64 queues fills some 300; more is no answer.
@@ -104,7 +99,7 @@ impl QdiscSocket {
     /// # Errors
     /// When we may open no such socket.
     pub fn open() -> std::io::Result<QdiscSocket> {
-        Ok(QdiscSocket { socket: netlink::open()?, buffer: vec![0; BUFFER_BYTES] })
+        Ok(QdiscSocket { socket: netlink::open(netlink::ROUTE)?, buffer: vec![0; BUFFER_BYTES] })
     }
 
     /// Calls `see` with the number of each interface and what the discipline at its root counted.
@@ -121,13 +116,8 @@ impl QdiscSocket {
 
     /// Asks for all disciplines.
     fn all(&mut self, see: &mut dyn FnMut(&[u8])) -> std::io::Result<()> {
-        let mut request = [0; HEADER_BYTES + MESSAGE_BYTES];
-        let length = request.len() as u32;
-        request[..4].copy_from_slice(&length.to_ne_bytes());
-        request[4..6].copy_from_slice(&GET_QDISC.to_ne_bytes());
-        request[6..8].copy_from_slice(&REQUEST_ALL.to_ne_bytes());
         // Without an address it goes to the kernel, which has the answer ready when this returns.
-        self.socket.write_all(&request)?;
+        self.socket.write_all(&netlink::request(GET_QDISC, NLM_F_DUMP, &[0; MESSAGE_BYTES]))?;
         for _ in 0..READS_MAX {
             let length = self.socket.read(&mut self.buffer)?;
             match take(&self.buffer[..length], see) {
@@ -178,7 +168,7 @@ pub fn root_of(interface: u32) -> std::io::Result<Discipline> {
 /// # Errors
 /// In the kernel's words: it takes CAP_NET_ADMIN, and a kernel that has that kind.
 pub fn put_root(interface: u32, kind: &str) -> std::io::Result<()> {
-    link::ask(NEW_QDISC, PUT, &request(interface, Some(kind)))
+    netlink::ask(NEW_QDISC, PUT, &request(interface, Some(kind)))
 }
 
 /// Takes ours from the root of an interface; the kernel puts its own there again.
@@ -186,17 +176,14 @@ pub fn put_root(interface: u32, kind: &str) -> std::io::Result<()> {
 /// # Errors
 /// In the kernel's words.
 pub fn remove_root(interface: u32) -> std::io::Result<()> {
-    link::ask(REMOVE_QDISC, CHANGE, &request(interface, None))
+    netlink::ask(REMOVE_QDISC, 0, &request(interface, None))
 }
 
 /// `struct tcmsg` of ours at a root, and its kind.
 fn request(interface: u32, kind: Option<&str>) -> Vec<u8> {
     let words = [0, interface, OURS, ROOT, 0];
-    let mut body: Vec<u8> = words.into_iter().flat_map(u32::to_ne_bytes).collect();
-    if let Some(kind) = kind {
-        link::attribute(&mut body, KIND, &link::text(kind));
-    }
-    body
+    let head: Vec<u8> = words.into_iter().flat_map(u32::to_ne_bytes).collect();
+    netlink::body(&head, kind.map(|kind| netlink::text(KIND, kind)).as_slice())
 }
 
 /// Whether there is more to read.
@@ -208,16 +195,15 @@ enum Next {
 
 /// Goes through the messages of one read that tell of disciplines; `None` when the kernel refused.
 fn take(mut bytes: &[u8], see: &mut dyn FnMut(&[u8])) -> Option<Next> {
-    while bytes.len() >= HEADER_BYTES {
-        let length = u32_at(bytes, 0)? as usize;
-        let Some(message) = bytes.get(HEADER_BYTES..length) else { return Some(Next::More) };
-        match u16_at(bytes, 4)? {
-            DONE => return Some(Next::Done),
-            FAILED => return None,
-            NEW_QDISC => see(message),
+    while let Ok(message) = NetlinkBuffer::new_checked(bytes) {
+        match message.message_type() {
+            NLMSG_DONE => return Some(Next::Done),
+            NLMSG_ERROR => return None,
+            NEW_QDISC => see(message.payload()),
             _ => {}
         }
-        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
+        let next = (message.length() as usize).next_multiple_of(4);
+        bytes = bytes.get(next..).unwrap_or_default();
     }
     Some(Next::More)
 }
@@ -249,18 +235,6 @@ fn bucket(options: &[u8]) -> Option<Shaped> {
     (bytes_per_s > 0).then_some(Shaped { bytes_per_s, overhead_bytes, least_bytes })
 }
 
-/// The value of the first attribute of a kind.
-fn attribute(mut attributes: &[u8], kind: u16) -> Option<&[u8]> {
-    loop {
-        let length = usize::from(u16_at(attributes, 0)?);
-        let value = attributes.get(4..length)?;
-        if u16_at(attributes, 2)? & TYPE_MASK == kind {
-            return Some(value);
-        }
-        attributes = attributes.get(length.next_multiple_of(4)..)?;
-    }
-}
-
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
@@ -275,6 +249,8 @@ mod tests {
 
     use super::*;
     use crate::sys::Host;
+
+    const HEADER_BYTES: usize = 16;
 
     /// A message as the kernel sends it: another attribute, then the name.
     fn message(kind: u16, interface: u32, parent: u32, name: &str) -> Vec<u8> {
@@ -304,7 +280,7 @@ mod tests {
             message(NEW_QDISC, 2, ROOT, "mq"),
             message(NEW_QDISC, 2, 0x1_0001, "fq_codel"),
             message(NEW_QDISC, 3, ROOT, "noqueue"),
-            message(DONE, 0, 0, ""),
+            message(NLMSG_DONE, 0, 0, ""),
         ];
         parts.concat()
     }
@@ -316,7 +292,7 @@ mod tests {
         let plain =
             |name: &str| Discipline { name: name.to_owned(), handle: 0x10000, shaped: None };
         assert_eq!(found, BTreeMap::from([(2, plain("mq")), (3, plain("noqueue"))]));
-        assert_eq!(take(&message(FAILED, 0, 0, ""), &mut |_| ()), None);
+        assert_eq!(take(&message(NLMSG_ERROR, 0, 0, ""), &mut |_| ()), None);
     }
 
     /// `tc qdisc add dev veth1 root tbf rate 1gbit burst 1mbit latency 20ms overhead 24 mpu 64`, as

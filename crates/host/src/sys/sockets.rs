@@ -6,15 +6,13 @@
 use std::fs::File;
 use std::io::{Read, Write};
 
+use netlink_packet_core::NetlinkBuffer;
+
 use super::link::Namespace;
 use super::{Error, netlink};
 
-/// Bytes of the head of a message: `struct nlmsghdr`.
-const HEADER_BYTES: usize = 16;
 /// SOCK_DIAG_BY_FAMILY of linux/sock_diag.h, which is the answer's kind, too.
 const BY_FAMILY: u16 = 20;
-/// NLM_F_REQUEST of linux/netlink.h.
-const REQUEST: u16 = 1;
 /// `struct inet_diag_sockid` of linux/inet_diag.h.
 const ID_BYTES: usize = 48;
 /// TCP_ESTABLISHED of net/tcp_states.h.
@@ -59,17 +57,11 @@ impl Connection {
         Connection { family: family as u8, id }
     }
 
-    fn request(&self) -> [u8; HEADER_BYTES + 8 + ID_BYTES] {
-        let mut message = [0; HEADER_BYTES + 8 + ID_BYTES];
-        let length = message.len() as u32;
-        message[..4].copy_from_slice(&length.to_ne_bytes());
-        message[4..6].copy_from_slice(&BY_FAMILY.to_ne_bytes());
-        message[6..8].copy_from_slice(&REQUEST.to_ne_bytes());
-        message[HEADER_BYTES] = self.family;
-        message[HEADER_BYTES + 1] = libc::IPPROTO_TCP as u8;
-        message[HEADER_BYTES + 4..HEADER_BYTES + 8].fill(0xff);
-        message[HEADER_BYTES + 8..].copy_from_slice(&self.id);
-        message
+    /// `struct inet_diag_req_v2`, of connections in any state.
+    fn request(&self) -> Vec<u8> {
+        let mut body = vec![self.family, libc::IPPROTO_TCP as u8, 0, 0, 0xff, 0xff, 0xff, 0xff];
+        body.extend(self.id);
+        netlink::request(BY_FAMILY, 0, &body)
     }
 }
 
@@ -85,7 +77,9 @@ impl SockDiagSocket {
     pub fn open(pid: Option<u32>) -> Result<SockDiagSocket, Error> {
         let own = || {
             let what = "cannot open a socket of sock_diag";
-            netlink::open_diagnosis().map(SockDiagSocket).map_err(|why| Error::new(what, why))
+            netlink::open(netlink::SOCK_DIAG)
+                .map(SockDiagSocket)
+                .map_err(|why| Error::new(what, why))
         };
         let Some(pid) = pid else { return own() };
         let there = Namespace::of_process(pid)?;
@@ -107,16 +101,12 @@ impl SockDiagSocket {
 }
 
 fn queues(answer: &[u8]) -> Option<Queues> {
-    if answer.get(4..6)? != BY_FAMILY.to_ne_bytes() {
+    let message = NetlinkBuffer::new_checked(answer).ok()?;
+    let body = message.payload();
+    if message.message_type() != BY_FAMILY || *body.get(STATE_AT)? != ESTABLISHED {
         return None;
     }
-    if *answer.get(HEADER_BYTES + STATE_AT)? != ESTABLISHED {
-        return None;
-    }
-    let number = |at: usize| {
-        let bytes = answer.get(HEADER_BYTES + at..HEADER_BYTES + at + 4)?;
-        Some(u64::from(u32::from_ne_bytes(bytes.try_into().ok()?)))
-    };
+    let number = |at| Some(u64::from(u32::from_ne_bytes(*body.get(at..)?.first_chunk()?)));
     Some(Queues { send_bytes: number(SEND_AT)?, receive_bytes: number(RECEIVE_AT)? })
 }
 
@@ -128,8 +118,8 @@ mod tests {
 
     #[test]
     fn an_answer_is_read_or_is_none_and_no_cut_of_it_panics() {
-        let mut answer = vec![0; HEADER_BYTES + 72];
-        answer[4..6].copy_from_slice(&BY_FAMILY.to_ne_bytes());
+        const HEADER_BYTES: usize = 16;
+        let mut answer = netlink::request(BY_FAMILY, 0, &[0; 72]);
         answer[HEADER_BYTES + STATE_AT] = ESTABLISHED;
         answer[HEADER_BYTES + 56..][..4].copy_from_slice(&7_u32.to_ne_bytes());
         answer[HEADER_BYTES + 60..][..4].copy_from_slice(&9_u32.to_ne_bytes());
