@@ -44,6 +44,7 @@ const HARMLESS: &[&str] = &[
     "annotate-snippets",
     "base64",
     "blake3",
+    "chrono",
     "crc-fast",
     "flate2",
     "hdrhistogram",

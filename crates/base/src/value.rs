@@ -8,13 +8,11 @@ use std::hash::{Hash, Hasher};
 
 use serde::{Serialize, Serializer};
 
-mod calendar;
 mod levels;
 mod parse;
 mod price;
 mod print;
 
-pub use calendar::civil;
 pub use levels::Unread;
 pub use parse::cpu_list;
 pub use parse::{parse_bytes, parse_duration_ns};

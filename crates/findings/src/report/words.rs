@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use chrono::DateTime;
+
 pub use crate::analysis::words::figure;
-use base::value::{Value, civil, counted, setting, shell_words};
+use base::value::{Value, counted, setting, shell_words};
 use experiment::campaign::{Campaign, NotBought};
 use experiment::knob::access::IoDirection;
 use experiment::knob::{self, Settings};
@@ -35,11 +37,8 @@ pub fn clipped(text: &str, width: usize) -> String {
 
 /// A time as `2026-11-21 21:43:13 UTC`, from Unix time in ns.
 pub fn date(unix_ns: u64) -> String {
-    let seconds = unix_ns / 1_000_000_000;
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = civil(days);
-    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+    let time = DateTime::from_timestamp((unix_ns / 1_000_000_000).cast_signed(), 0);
+    time.unwrap_or_default().format("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
 /// The command that repeats a campaign: the one that was typed, with the seed that was drawn where

@@ -111,9 +111,6 @@ pub fn when(campaign: &Campaign, records: &[Record]) -> String {
 
 /// `25 Nov 2026`.
 fn day(unix_ns: u64) -> String {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let (year, month, day) = base::value::civil(unix_ns / 86_400_000_000_000);
-    let month = MONTHS[(month as usize).clamp(1, 12) - 1];
-    format!("{day} {month} {year}")
+    let time = chrono::DateTime::from_timestamp((unix_ns / 1_000_000_000).cast_signed(), 0);
+    time.unwrap_or_default().format("%-d %b %Y").to_string()
 }

@@ -80,18 +80,10 @@ fn head(host: &Host, with_serials: bool) -> String {
     )
 }
 
-/// A day in the Gregorian calendar, of seconds since 1970 (Howard Hinnant, chrono-compatible
-/// low-level date algorithms, `civil_from_days`).
+/// A day in the Gregorian calendar, of seconds since 1970.
 fn date(seconds: u64) -> String {
-    let days = seconds / 86_400 + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year_of_era = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day_of_year = day - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day_of_month = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day_of_month:02}")
+    let time = chrono::DateTime::from_timestamp(seconds.cast_signed(), 0);
+    time.unwrap_or_default().format("%Y-%m-%d").to_string()
 }
 
 /// The paths that a pattern stands for; `*` stands for any part of one name.
