@@ -132,7 +132,7 @@ mod tests {
             forget_written(&mut laid, &settings, paths[..1].iter());
             (laid[&paths[0]].serves(&crc), laid[&paths[1]].serves(&crc))
         };
-        for access in Access::ALL {
+        for &access in Access::ALL {
             assert_eq!(after(access), (!access.writes(), true), "{access:?}");
         }
     }

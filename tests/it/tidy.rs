@@ -58,6 +58,7 @@ const HARMLESS: &[&str] = &[
     "serde_json",
     "sha2",
     "statrs",
+    "strum",
     "thiserror",
     "toml",
     "twox-hash",

@@ -20,7 +20,8 @@ pub type Digest = [u8; 32];
 /// What tells a block that came back as it was written from one that did not.
 ///
 /// Numbers (CRC and XXH3) are kept little-endian, the others in the order of their standards.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Checksum {
     /// CRC-32C (Castagnoli et al. 1993; iSCSI, RFC 3720 appendix B.4): polynomial 0x1EDC6F41,
     /// reflected, initial value and final XOR of ones. Which errors it finds with certainty:
@@ -48,13 +49,7 @@ impl Checksum {
 
     /// The word of knobs, of the store and of JSON.
     pub fn name(self) -> &'static str {
-        match self {
-            Checksum::Crc32c => "crc32c",
-            Checksum::Xxh3_64 => "xxh3-64",
-            Checksum::Xxh3_128 => "xxh3-128",
-            Checksum::Blake3 => "blake3",
-            Checksum::Md5 => "md5",
-        }
+        self.into()
     }
 
     /// The checksum of that name.

@@ -127,7 +127,8 @@ impl Apply {
 }
 
 /// What it takes to change a knob, dearest first: a plan nests its trials in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Scope {
     /// What only a person can change: a run stops, and says what.
     Label,
@@ -145,12 +146,7 @@ impl Scope {
 
     /// As printed.
     pub fn name(self) -> &'static str {
-        match self {
-            Scope::Label => "label",
-            Scope::Layout => "layout",
-            Scope::System => "system",
-            Scope::Job => "job",
-        }
+        self.into()
     }
 }
 

@@ -120,6 +120,8 @@ impl Measurement {
 /// What an operation did; latency is kept apart for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[derive(strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Operation {
     /// Bytes came to us.
     Read,
@@ -159,47 +161,11 @@ pub enum Operation {
 
 impl Operation {
     /// All of them.
-    pub const ALL: &[Operation] = &[
-        Operation::Read,
-        Operation::Write,
-        Operation::Create,
-        Operation::Open,
-        Operation::Close,
-        Operation::Stat,
-        Operation::Setattr,
-        Operation::Statfs,
-        Operation::Readdir,
-        Operation::Rename,
-        Operation::Link,
-        Operation::Unlink,
-        Operation::Mkdir,
-        Operation::Rmdir,
-        Operation::Fsync,
-        Operation::Lock,
-        Operation::Transaction,
-    ];
+    pub const ALL: &[Operation] = <Operation as strum::VariantArray>::VARIANTS;
 
     /// The word of the store and of the JSON contract: `read`, `unlink`.
     pub fn name(self) -> &'static str {
-        match self {
-            Operation::Read => "read",
-            Operation::Write => "write",
-            Operation::Create => "create",
-            Operation::Open => "open",
-            Operation::Close => "close",
-            Operation::Stat => "stat",
-            Operation::Setattr => "setattr",
-            Operation::Statfs => "statfs",
-            Operation::Readdir => "readdir",
-            Operation::Rename => "rename",
-            Operation::Link => "link",
-            Operation::Unlink => "unlink",
-            Operation::Mkdir => "mkdir",
-            Operation::Rmdir => "rmdir",
-            Operation::Fsync => "fsync",
-            Operation::Lock => "lock",
-            Operation::Transaction => "transaction",
-        }
+        self.into()
     }
 
     /// The operation of that name.

@@ -89,7 +89,7 @@ fn everything_that_can_fail_fails_in_its_turn() {
         |act, times, how| move |after| Trouble::Disk(PlantedFault { act, after, times, how });
     let mut kinds: Vec<Box<dyn Fn(u64) -> Trouble>> = vec![Box::new(Trouble::Cut)];
     for times in [1, u64::MAX] {
-        for act in DiskOperation::ALL {
+        for &act in DiskOperation::ALL {
             kinds.push(Box::new(fault(act, times, Fails::Broken)));
         }
         kinds.push(Box::new(fault(DiskOperation::Write, times, Fails::Full)));

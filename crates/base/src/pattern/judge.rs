@@ -56,6 +56,8 @@ pub const GENERATIONS_TRIED: u64 = 1024;
 pub const BYTES_TRIED: u64 = 64 << 20;
 
 /// What can happen to a block.
+#[derive(strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A few bits are not what was written.
@@ -81,31 +83,11 @@ pub enum Kind {
 impl Kind {
     /// All of them.
     #[cfg(test)]
-    pub const ALL: [Kind; 9] = [
-        Kind::BitFlip,
-        Kind::Misdirected,
-        Kind::Stale,
-        Kind::Torn,
-        Kind::Unwritten,
-        Kind::Short,
-        Kind::Foreign,
-        Kind::ChecksumField,
-        Kind::Duplicated,
-    ];
+    pub const ALL: &[Kind] = <Kind as strum::VariantArray>::VARIANTS;
 
     /// The word of the store, of JSON and of the report.
     pub fn name(self) -> &'static str {
-        match self {
-            Kind::BitFlip => "bit-flip",
-            Kind::Misdirected => "misdirected",
-            Kind::Stale => "stale",
-            Kind::Torn => "torn",
-            Kind::Unwritten => "unwritten",
-            Kind::Short => "short",
-            Kind::Foreign => "foreign",
-            Kind::ChecksumField => "checksum-field",
-            Kind::Duplicated => "duplicated",
-        }
+        self.into()
     }
 }
 

@@ -5,6 +5,8 @@ use super::typed::{DomainKind, Setting};
 use base::value::Value;
 
 /// Order and direction of the I/O.
+#[derive(strum::IntoStaticStr, strum::EnumString, strum::VariantArray, strum::VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Access {
     /// Block after block is read.
@@ -44,51 +46,19 @@ pub enum IoDirection {
 
 impl Access {
     /// In the order of the reference.
-    pub const ALL: [Access; 11] = [
-        Access::Read,
-        Access::Write,
-        Access::RandomRead,
-        Access::RandomWrite,
-        Access::RandomMix,
-        Access::ReadBackward,
-        Access::ReadStrided,
-        Access::Rewrite,
-        Access::RecordRewrite,
-        Access::Update,
-        Access::RandomUpdate,
-    ];
+    pub const ALL: &[Access] = <Access as strum::VariantArray>::VARIANTS;
 
     /// The words of all.
-    pub const NAMES: [&str; Access::ALL.len()] = {
-        let mut names = [""; Access::ALL.len()];
-        let mut at = 0;
-        while at < names.len() {
-            names[at] = Access::ALL[at].name();
-            at += 1;
-        }
-        names
-    };
+    pub const NAMES: &[&str] = <Access as strum::VariantNames>::VARIANTS;
 
     /// The word, as one types it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Access::Read => "read",
-            Access::Write => "write",
-            Access::RandomRead => "random-read",
-            Access::RandomWrite => "random-write",
-            Access::RandomMix => "random-mix",
-            Access::ReadBackward => "read-backward",
-            Access::ReadStrided => "read-strided",
-            Access::Rewrite => "rewrite",
-            Access::RecordRewrite => "record-rewrite",
-            Access::Update => "update",
-            Access::RandomUpdate => "random-update",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// The one of this word.
     pub fn named(word: &str) -> Option<Access> {
-        Access::ALL.into_iter().find(|access| access.name() == word)
+        word.parse().ok()
     }
 
     /// Which way its bytes go.
@@ -155,7 +125,7 @@ mod tests {
     #[test]
     fn every_access_is_known_by_what_it_does_and_not_by_its_letters() {
         let of = |is: fn(Access) -> bool| -> Vec<&str> {
-            Access::ALL.into_iter().filter(|access| is(*access)).map(Access::name).collect()
+            Access::ALL.iter().filter(|access| is(**access)).map(|access| access.name()).collect()
         };
         assert_eq!(
             of(|access| access.way() == IoDirection::Reads),
@@ -178,7 +148,7 @@ mod tests {
 
     #[test]
     fn every_word_is_found_again() {
-        for access in Access::ALL {
+        for &access in Access::ALL {
             assert_eq!(Access::named(access.name()), Some(access));
         }
         assert_eq!(Access::named("reed"), None);

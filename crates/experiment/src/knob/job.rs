@@ -11,7 +11,7 @@ const GIB: u64 = 1 << 30;
 const DAY_NS: u64 = 86_400_000_000_000;
 
 pub const ACCESS: Knob<Access> =
-    of_job("access", "rw", Domain::OneOf(&Access::NAMES), "read", "Order and direction of the I/O");
+    of_job("access", "rw", Domain::OneOf(Access::NAMES), "read", "Order and direction of the I/O");
 pub const BLOCK_SIZE: Knob<Bytes> = of_job(
     "block-size",
     "bs",

@@ -110,6 +110,8 @@ pub struct Reread {
 /// Whether a fault stays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Lasting {
     /// It was not read again, or the answers contradict each other.
     #[default]
@@ -129,12 +131,7 @@ impl Lasting {
 
     /// The word of the store and of the JSON contract.
     pub fn name(self) -> &'static str {
-        match self {
-            Lasting::Unknown => "unknown",
-            Lasting::Transient => "transient",
-            Lasting::InMemory => "in-memory",
-            Lasting::Persistent => "persistent",
-        }
+        self.into()
     }
 }
 

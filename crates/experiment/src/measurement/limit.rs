@@ -39,6 +39,8 @@ pub use devices::{BUSY, Disks};
 pub use processors::Processors;
 
 /// What can be at its limit.
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Resource {
     /// The block devices: no more comes out of them, whatever is asked.
@@ -78,24 +80,7 @@ pub enum Resource {
 impl Resource {
     /// The word of the JSON contract.
     pub fn name(self) -> &'static str {
-        match self {
-            Resource::Device => "device",
-            Resource::Link => "link",
-            Resource::Cpu => "cpu",
-            Resource::Core => "core",
-            Resource::Softirq => "softirq",
-            Resource::PeerCpu => "peer-cpu",
-            Resource::CpuQuota => "cpu-quota",
-            Resource::CgroupIo => "cgroup-io",
-            Resource::Copying => "copying",
-            Resource::Memory => "memory",
-            Resource::Network => "network",
-            Resource::Latency => "latency",
-            Resource::Generator => "generator",
-            Resource::Hypervisor => "hypervisor",
-            Resource::DeviceCache => "device-cache",
-            Resource::Unknown => "unknown",
-        }
+        self.into()
     }
 }
 

@@ -34,6 +34,8 @@ mod wire;
 /// Where a read's bytes came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Verdict {
     /// Out of the kernel: from the block devices under the files.
     Device,
@@ -57,16 +59,7 @@ pub enum Verdict {
 impl Verdict {
     /// The word of the JSON contract.
     pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Device => "device",
-            Verdict::Cache => "cache",
-            Verdict::Mixed => "mixed",
-            Verdict::DeviceCache => "device-cache",
-            Verdict::Memory => "memory",
-            Verdict::Remote => "remote",
-            Verdict::Unknown => "unknown",
-            Verdict::None => "none",
-        }
+        self.into()
     }
 }
 

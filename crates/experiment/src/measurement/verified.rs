@@ -44,6 +44,8 @@ pub struct Verified {
 /// What can be the matter with a file but for its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[derive(strum::IntoStaticStr, strum::EnumString, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum ProblemKind {
     /// There is no such file (any more).
     Missing,
@@ -63,27 +65,17 @@ pub enum ProblemKind {
 
 impl ProblemKind {
     /// Each once.
-    const ALL: [ProblemKind; 7] = {
-        use ProblemKind::{BadLine, Changed, Missing, NotHeldStill, NotInList, NotOpened, Skipped};
-        [Missing, NotOpened, BadLine, Changed, NotHeldStill, Skipped, NotInList]
-    };
+    #[cfg(test)]
+    const ALL: &[ProblemKind] = <ProblemKind as strum::VariantArray>::VARIANTS;
 
     /// The one of that word.
     pub fn named(word: &str) -> Option<ProblemKind> {
-        ProblemKind::ALL.into_iter().find(|kind| kind.name() == word)
+        word.parse().ok()
     }
 
     /// The word of the JSON contract.
     pub fn name(self) -> &'static str {
-        match self {
-            ProblemKind::Missing => "missing",
-            ProblemKind::NotOpened => "not-opened",
-            ProblemKind::BadLine => "bad-line",
-            ProblemKind::Changed => "changed",
-            ProblemKind::NotHeldStill => "not-held-still",
-            ProblemKind::Skipped => "skipped",
-            ProblemKind::NotInList => "not-in-list",
-        }
+        self.into()
     }
 
     /// Whether something that was asked for was not verified because of it.
@@ -111,10 +103,10 @@ mod tests {
 
     #[test]
     fn every_kind_of_problem_is_found_by_its_word() {
-        for kind in ProblemKind::ALL {
+        for &kind in ProblemKind::ALL {
             assert_eq!(ProblemKind::named(kind.name()), Some(kind));
         }
         assert_eq!(ProblemKind::named("lost"), None);
-        assert!(!ProblemKind::ALL.into_iter().all(ProblemKind::is_failure));
+        assert!(!ProblemKind::ALL.iter().all(|kind| kind.is_failure()));
     }
 }

@@ -179,7 +179,7 @@ mod tests {
             }
         }
         assert!(["sequential-read", "random-read"].iter().all(|it| read.contains(it)), "{read:?}");
-        for access in Access::ALL {
+        for &access in Access::ALL {
             let typed = format!("access={}", access.name());
             let refused = one("sequential-read", "file", &[&typed]);
             assert_eq!(refused.is_err(), access.writes(), "{typed}");

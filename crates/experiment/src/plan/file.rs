@@ -142,11 +142,8 @@ fn prices(table: TomlTable<'_>) -> Result<(BTreeMap<String, f64>, String), Mista
 
 fn design_of(entry: Entry<'_>) -> Result<Design, Mistake> {
     let name = entry.text()?;
-    let found = Design::NAMES.iter().find(|(known, _)| *known == name);
-    found.map(|(_, design)| *design).ok_or_else(|| {
-        let names = Design::NAMES.map(|(name, _)| name);
-        entry.unknown("design", &name, names.into_iter())
-    })
+    let names = <Design as strum::VariantNames>::VARIANTS;
+    name.parse().map_err(|_| entry.unknown("design", &name, names.iter().copied()))
 }
 
 fn engine_name(entry: &Entry<'_>) -> Result<&'static str, Mistake> {

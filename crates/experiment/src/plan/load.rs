@@ -29,6 +29,8 @@ pub struct Load {
 }
 
 /// Which combinations of levels are cells.
+#[derive(strum::EnumString, strum::IntoStaticStr, strum::VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Design {
     /// All.
@@ -44,16 +46,8 @@ pub enum Design {
 
 impl Design {
     /// As written in a plan.
-    pub const NAMES: [(&'static str, Design); 3] = [
-        ("full", Design::Full),
-        ("fractional", Design::Fractional),
-        ("one-at-a-time", Design::OneAtATime),
-    ];
-
-    /// As written in a plan.
     pub fn name(self) -> &'static str {
-        let found = Design::NAMES.iter().find(|(_, design)| *design == self);
-        found.map_or("", |(name, _)| name)
+        self.into()
     }
 }
 

@@ -8,7 +8,8 @@ use experiment::knob::EngineKind;
 use experiment::published;
 
 /// Whose figures they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Nature {
     /// Of a server that was measured.
     Measured,
@@ -41,12 +42,7 @@ impl Nature {
 
     /// The word of the JSON contract.
     pub fn name(self) -> &'static str {
-        match self {
-            Nature::Measured => "measured",
-            Nature::Simulated => "simulated",
-            Nature::Published => "published",
-            Nature::Imported => "imported",
-        }
+        self.into()
     }
 
     /// What a first line says of it; nothing where a server was measured.

@@ -20,7 +20,7 @@ pub use memory::Shortage;
 pub use vfs::{MountedDisk, NAME};
 
 /// What is asked of a disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::VariantArray)]
 pub enum DiskOperation {
     /// A file is opened or made.
     Open,
@@ -46,18 +46,7 @@ pub enum DiskOperation {
 
 impl DiskOperation {
     /// All of them.
-    pub const ALL: [DiskOperation; 10] = [
-        DiskOperation::Open,
-        DiskOperation::Read,
-        DiskOperation::Write,
-        DiskOperation::Truncate,
-        DiskOperation::Sync,
-        DiskOperation::SyncFolder,
-        DiskOperation::Name,
-        DiskOperation::Look,
-        DiskOperation::Share,
-        DiskOperation::Lock,
-    ];
+    pub const ALL: &[DiskOperation] = <DiskOperation as strum::VariantArray>::VARIANTS;
 }
 
 /// How an act fails.

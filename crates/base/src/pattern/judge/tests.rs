@@ -246,16 +246,16 @@ fn check(kind: Kind, format: Format, expected: Identity, whole: &[u8], injury: &
 #[test]
 fn all_of_ten_thousand_faults_of_each_kind_are_found_and_named_as_the_table_says() {
     let format = |block_bytes, checksum| Format { block_bytes, checksum };
-    inject(format(512, Checksum::Crc32c), &Kind::ALL, 8000, 1);
-    inject(format(1024, Checksum::Xxh3_64), &Kind::ALL, 1700, 2);
+    inject(format(512, Checksum::Crc32c), Kind::ALL, 8000, 1);
+    inject(format(1024, Checksum::Xxh3_64), Kind::ALL, 1700, 2);
     inject(format(1024, Checksum::Crc32c), &[Kind::Torn], 8000, 3);
-    inject(format(2048, Checksum::Md5), &Kind::ALL, 150, 4);
-    inject(format(4096, Checksum::Blake3), &Kind::ALL, 150, 5);
-    inject(format(65536, Checksum::Xxh3_128), &Kind::ALL, 8, 6);
+    inject(format(2048, Checksum::Md5), Kind::ALL, 150, 4);
+    inject(format(4096, Checksum::Blake3), Kind::ALL, 150, 5);
+    inject(format(65536, Checksum::Xxh3_128), Kind::ALL, 8, 6);
     if std::env::var("BRICKYARD_LONG").is_ok_and(|long| long == "1") {
         for (index, checksum) in Checksum::ALL.into_iter().enumerate() {
             for (shift, count) in [(9, 10_000), (12, 10_000), (14, 2000), (17, 200), (20, 30)] {
-                inject(format(1 << shift, checksum), &Kind::ALL, count, 100 * shift + index as u64);
+                inject(format(1 << shift, checksum), Kind::ALL, count, 100 * shift + index as u64);
             }
         }
     }
@@ -381,4 +381,14 @@ fn hostile_bytes_are_judged_without_a_panic() {
         assert!(!judgement.what.is_empty() && judgement.excerpt_at < 4096);
         assert_eq!(judgement.kind == Kind::Short, found.len() < 4096, "{}", judgement.what);
     }
+}
+
+/// The words follow from the names of variants; stores and the JSON contract hold them.
+#[test]
+fn words_that_are_kept_stay_as_they_are() {
+    let kinds: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+    let words = "bit-flip misdirected stale torn unwritten short foreign checksum-field duplicated";
+    assert_eq!(kinds.join(" "), words);
+    let checksums = Checksum::ALL.map(Checksum::name);
+    assert_eq!(checksums, ["crc32c", "xxh3-64", "xxh3-128", "blake3", "md5"]);
 }

@@ -8,7 +8,8 @@ use experiment::knob::{self, Settings};
 use experiment::measurement::Note;
 
 /// How SQLite can undo and redo.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumString)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Journal {
     /// New pages go to a log, which is copied into the database from time to time.
     Wal,
@@ -21,7 +22,8 @@ pub enum Journal {
 }
 
 /// What SQLite flushes (`PRAGMA synchronous`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::EnumString)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Synchronous {
     /// Nothing.
     Off,
@@ -53,12 +55,7 @@ pub struct BankSettings {
 impl Journal {
     /// As `PRAGMA journal_mode` says it.
     pub fn word(self) -> &'static str {
-        match self {
-            Journal::Wal => "wal",
-            Journal::Delete => "delete",
-            Journal::Truncate => "truncate",
-            Journal::Persist => "persist",
-        }
+        self.into()
     }
 }
 
@@ -91,18 +88,8 @@ impl BankSettings {
             let why = "one database lies in one directory; shared-database=true needs one --dir";
             return unsupported(why.to_owned());
         }
-        let journal = match settings.get(knob::JOURNAL_MODE) {
-            "delete" => Journal::Delete,
-            "truncate" => Journal::Truncate,
-            "persist" => Journal::Persist,
-            _ => Journal::Wal,
-        };
-        let synchronous = match settings.get(knob::SYNCHRONOUS) {
-            "off" => Synchronous::Off,
-            "normal" => Synchronous::Normal,
-            "extra" => Synchronous::Extra,
-            _ => Synchronous::Full,
-        };
+        let journal = settings.get(knob::JOURNAL_MODE).parse().unwrap_or(Journal::Wal);
+        let synchronous = settings.get(knob::SYNCHRONOUS).parse().unwrap_or(Synchronous::Full);
         let (branches, data) = (settings.get(knob::SCALE), job::data(settings));
         Ok(BankSettings { branches, journal, synchronous, page_bytes, shared, data })
     }

@@ -65,7 +65,8 @@ impl Direction {
 }
 
 /// How the kernel is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumString)]
+#[strum(serialize_all = "kebab-case")]
 pub enum IoEngine {
     /// io_uring.
     Uring,
@@ -254,7 +255,7 @@ impl FileJob {
             dontcache: settings.get(knob::DONTCACHE),
             cold: settings.get(knob::COLD),
             limited: settings.get(knob::MEMORY_LIMIT).is_some(),
-            engine: io_engine(settings.get(knob::IO_ENGINE)),
+            engine: settings.get(knob::IO_ENGINE).parse().unwrap_or(IoEngine::Uring),
             stop: settings.stop(),
             at_least_ns: settings.get(knob::AT_LEAST),
             at_most_ns: settings.get(knob::AT_MOST),
@@ -409,30 +410,12 @@ impl FileJob {
 impl IoEngine {
     /// As typed.
     pub fn name(self) -> &'static str {
-        match self {
-            IoEngine::Uring => "uring",
-            IoEngine::Aio => "aio",
-            IoEngine::Sync => "sync",
-            IoEngine::Mmap => "mmap",
-            IoEngine::Stdio => "stdio",
-            IoEngine::Putc => "putc",
-        }
+        self.into()
     }
 
     /// Whether bytes go through the C library's own buffer.
     pub fn is_stdio(self) -> bool {
         matches!(self, IoEngine::Stdio | IoEngine::Putc)
-    }
-}
-
-fn io_engine(word: &str) -> IoEngine {
-    match word {
-        "aio" => IoEngine::Aio,
-        "sync" => IoEngine::Sync,
-        "mmap" => IoEngine::Mmap,
-        "stdio" => IoEngine::Stdio,
-        "putc" => IoEngine::Putc,
-        _ => IoEngine::Uring,
     }
 }
 

@@ -44,7 +44,8 @@ pub struct Shape {
 }
 
 /// What is done to the file at present.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum IntegrityPhase {
     /// A generation is written.
     Write,
@@ -55,14 +56,8 @@ pub enum IntegrityPhase {
 }
 
 impl IntegrityPhase {
-    const NAMES: [(&str, IntegrityPhase); 3] = [
-        ("write", IntegrityPhase::Write),
-        ("sequential", IntegrityPhase::Sequential),
-        ("random", IntegrityPhase::Random),
-    ];
-
     fn name(self) -> &'static str {
-        IntegrityPhase::NAMES.iter().find(|(_, phase)| *phase == self).map_or("", |(name, _)| name)
+        self.into()
     }
 }
 
@@ -248,9 +243,7 @@ impl StreamState {
             next: number(value("begun-next"))?,
             open: yes(value("begun-open"))?,
         };
-        let phase = value("phase").ok_or_else(torn)?;
-        let phase =
-            IntegrityPhase::NAMES.iter().find(|(name, _)| *name == phase).ok_or_else(torn)?.1;
+        let phase = value("phase").and_then(|word| word.parse().ok()).ok_or_else(torn)?;
         let next = number(value("next"))?;
         let boot = value("boot").ok_or_else(torn)?.to_owned();
         let mut known = BTreeMap::new();

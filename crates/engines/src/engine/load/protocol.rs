@@ -100,7 +100,8 @@ pub struct Bench {
 }
 
 /// What the parent says after the [`LoadSpec`], as plain words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumString)]
+#[strum(serialize_all = "kebab-case")]
 pub enum WorkerCommand {
     /// Let the streams go, or start the second pass.
     Go,
@@ -113,21 +114,12 @@ pub enum WorkerCommand {
 impl WorkerCommand {
     /// Reads one line.
     pub fn parse(line: &str) -> Option<WorkerCommand> {
-        match line.trim() {
-            "go" => Some(WorkerCommand::Go),
-            "stop" => Some(WorkerCommand::Stop),
-            "bye" => Some(WorkerCommand::Bye),
-            _ => None,
-        }
+        line.trim().parse().ok()
     }
 
     /// The line, without its end.
     pub fn word(self) -> &'static str {
-        match self {
-            WorkerCommand::Go => "go",
-            WorkerCommand::Stop => "stop",
-            WorkerCommand::Bye => "bye",
-        }
+        self.into()
     }
 }
 

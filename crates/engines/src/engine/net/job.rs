@@ -16,7 +16,8 @@ pub const HEADER_BYTES: usize = 16;
 pub const DATAGRAM_MAX: usize = 65_507;
 
 /// How bytes leave the sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum SendPath {
     /// write(2) from a buffer.
     Write,
@@ -38,25 +39,8 @@ pub enum SendPath {
 
 impl SendPath {
     /// As typed.
-    const NAMES: [(&str, SendPath); 8] = [
-        ("write", SendPath::Write),
-        ("sendfile", SendPath::Sendfile),
-        ("sendfile-ahead", SendPath::SendfileAhead),
-        ("zerocopy", SendPath::Zerocopy),
-        ("splice", SendPath::Splice),
-        ("mmap", SendPath::Mmap),
-        ("uring", SendPath::Uring),
-        ("uring-zerocopy", SendPath::UringZerocopy),
-    ];
-
-    fn named(word: &str) -> SendPath {
-        let found = SendPath::NAMES.iter().find(|(name, _)| *name == word);
-        found.map_or(SendPath::Write, |(_, path)| *path)
-    }
-
-    /// As typed.
     pub fn name(self) -> &'static str {
-        SendPath::NAMES.iter().find(|(_, path)| *path == self).map_or("", |(name, _)| *name)
+        self.into()
     }
 
     /// Whether the kernel says of each send whether it was copied.
@@ -196,7 +180,7 @@ impl NetJob {
             datagrams,
             depth: settings.get(knob::QUEUE_DEPTH) as usize,
             streams: settings.get(knob::STREAMS) as usize,
-            send: SendPath::named(settings.get(knob::SEND_PATH)),
+            send: settings.get(knob::SEND_PATH).parse().unwrap_or(SendPath::Write),
             receive: match settings.get(knob::RECEIVE_PATH) {
                 "truncate" => ReceivePath::Truncate,
                 "uring-multishot" => ReceivePath::Multishot,

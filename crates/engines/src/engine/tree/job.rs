@@ -16,6 +16,8 @@ const NAMES_MAX: u64 = 10_000_000;
 const PIECE_BYTES: u64 = 1 << 20;
 
 /// The operation that a trial does to each name of a tree.
+#[derive(strum::EnumCount, strum::EnumString, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeOperation {
     /// openat(2) with O_CREAT and O_EXCL, write(2) of the whole file, close(2).
@@ -55,27 +57,9 @@ pub enum Before {
 }
 
 impl TreeOperation {
-    const NAMES: [(&str, TreeOperation); 11] = [
-        ("create", TreeOperation::Create),
-        ("open", TreeOperation::Open),
-        ("stat", TreeOperation::Stat),
-        ("readdir", TreeOperation::Readdir),
-        ("rename", TreeOperation::Rename),
-        ("link", TreeOperation::Link),
-        ("unlink", TreeOperation::Unlink),
-        ("mkdir", TreeOperation::Mkdir),
-        ("rmdir", TreeOperation::Rmdir),
-        ("fsync", TreeOperation::Fsync),
-        ("touch", TreeOperation::Touch),
-    ];
-
-    fn find(word: &str) -> Option<TreeOperation> {
-        TreeOperation::NAMES.iter().find(|(name, _)| *name == word).map(|(_, work)| *work)
-    }
-
     /// As typed.
     pub fn name(self) -> &'static str {
-        TreeOperation::NAMES.iter().find(|(_, work)| *work == self).map_or("", |(name, _)| name)
+        self.into()
     }
 
     /// What its latency is filed under.
@@ -171,8 +155,8 @@ impl TreeJob {
     /// `Unsupported` for what cannot be honoured.
     pub fn from_settings(settings: &Settings, seed: u64, campaign: u64) -> Result<TreeJob, Error> {
         let word = settings.get(knob::OPERATION);
-        let work = TreeOperation::find(word)
-            .ok_or_else(|| Error::Failed(format!("there is no operation `{word}`")))?;
+        let work =
+            word.parse().map_err(|_| Error::Failed(format!("there is no operation `{word}`")))?;
         let job = TreeJob {
             work,
             files: settings.get(knob::FILES),
@@ -328,7 +312,7 @@ mod tests {
         for word in words {
             assert_eq!(job(&[("operation", word)]).unwrap().work.name(), *word);
         }
-        assert_eq!(words.len(), TreeOperation::NAMES.len());
+        assert_eq!(words.len(), <TreeOperation as strum::EnumCount>::COUNT);
     }
 
     #[test]

@@ -2,6 +2,9 @@
 
 use super::testing::{Scene, group, link};
 use super::{FLUSHED_AT_WRAP, Limits, Resource, Standing, limits};
+use crate::measurement::integrity::Lasting;
+use crate::measurement::origin::Verdict;
+use crate::measurement::verified::ProblemKind;
 use crate::measurement::{Evidence, Note, Operation, Outcome, latency_histogram};
 use base::value::Value;
 use facts::counters::bounds::Bounded;
@@ -311,4 +314,24 @@ fn without_counters_nothing_is_known_and_a_short_trial_is_not_judged() {
 fn a_light_record_keeps_its_limits() {
     let record = Scene::default().record(1);
     assert_eq!(limits(&record), limits(&record.light()));
+}
+
+/// The words follow from the variants' names: who renames one finds here that stores and the JSON
+/// contract hold its word.
+#[test]
+fn words_that_are_kept_stay_as_they_are() {
+    let operations: Vec<&str> = Operation::ALL.iter().map(|operation| operation.name()).collect();
+    let words = "read write create open close stat setattr statfs readdir rename link unlink mkdir \
+                 rmdir fsync lock transaction";
+    assert_eq!(operations.join(" "), words);
+    let resources = [Resource::PeerCpu, Resource::CpuQuota, Resource::CgroupIo];
+    assert_eq!(resources.map(Resource::name), ["peer-cpu", "cpu-quota", "cgroup-io"]);
+    assert_eq!(Verdict::DeviceCache.name(), Resource::DeviceCache.name());
+    assert_eq!(Verdict::DeviceCache.name(), "device-cache");
+    let lasting = Lasting::ALL.map(Lasting::name);
+    assert_eq!(lasting, ["unknown", "transient", "in-memory", "persistent"]);
+    let problems = "missing not-opened bad-line changed not-held-still skipped not-in-list";
+    for word in problems.split(' ') {
+        assert_eq!(ProblemKind::named(word).map(ProblemKind::name), Some(word));
+    }
 }

@@ -147,6 +147,8 @@ pub struct Vdev {
 /// What a vdev is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Role {
     /// Data, and all else that has no vdev of its own.
     #[default]
@@ -166,14 +168,7 @@ pub enum Role {
 impl Role {
     /// As in the JSON document.
     pub fn name(self) -> &'static str {
-        match self {
-            Role::Data => "data",
-            Role::Special => "special",
-            Role::Dedup => "dedup",
-            Role::Log => "log",
-            Role::Cache => "cache",
-            Role::Spare => "spare",
-        }
+        self.into()
     }
 
     /// Whether the pool is lost when such a vdev is.
