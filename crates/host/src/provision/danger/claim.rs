@@ -35,25 +35,36 @@ pub struct Claim {
 /// When somebody else has it by now, or another disk has taken its place.
 pub fn claim(host: &Host, disk: &Disk) -> Result<Claim, Error> {
     let node = host.path(&disk.node);
-    let alone = open(disk, &node, How::WriteAlone)?;
-    same(host, disk, &alone)?;
-    if block::is_read_only(&alone).map_err(|error| what(disk, error))? {
-        return Err(what(disk, "the kernel takes no writes for it")
-            .hint(format!("blockdev --setrw {}", disk.node.display())));
-    }
     let lock = open(disk, &node, How::Read)?;
-    same(host, disk, &lock)?;
-    match block::lock(&lock) {
-        Ok(true) => Ok(Claim { disk: disk.clone(), lock, node, alone: Some(alone) }),
-        Ok(false) => {
-            let why = "another run, or another tool that formats disks, has locked it";
-            Err(what(disk, why).hint("wait until it has ended"))
-        }
-        Err(error) => Err(what(disk, error)),
-    }
+    let alone = open(disk, &node, How::WriteAlone)?;
+    // A claim from here on, so that O_EXCL is let go of in order whatever is found.
+    let claim = Claim { disk: disk.clone(), lock, node, alone: Some(alone) };
+    claim.check(host)?;
+    Ok(claim)
 }
 
 impl Claim {
+    /// Both descriptors are of the disk that was found, it can be written to, and the lock is ours.
+    fn check(&self, host: &Host) -> Result<(), Error> {
+        let disk = &self.disk;
+        if let Some(alone) = &self.alone {
+            same(host, disk, alone)?;
+            if block::is_read_only(alone).map_err(|error| what(disk, error))? {
+                return Err(what(disk, "the kernel takes no writes for it")
+                    .hint(format!("blockdev --setrw {}", disk.node.display())));
+            }
+        }
+        same(host, disk, &self.lock)?;
+        match block::lock(&self.lock) {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                let why = "another run, or another tool that formats disks, has locked it";
+                Err(what(disk, why).hint("wait until it has ended"))
+            }
+            Err(error) => Err(what(disk, error)),
+        }
+    }
+
     /// Lets a tool in that takes O_EXCL itself (mkfs, mdadm, mount), after a last look at who the
     /// disk is. The flock stays: a tool told to wait for it (`--lock`, `LOCK_BLOCK_DEVICE`) would
     /// wait for ever.
