@@ -36,7 +36,7 @@ streams = 1
 use = "fsync"
 files = 200
 streams = 1
-stop = "3s"
+stop = "1s"
 
 [[workload]]
 use = "bonnie-create"
