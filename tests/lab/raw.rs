@@ -56,7 +56,9 @@ fn a_limited_disk_read_raw_gives_its_limit_and_tells_the_device_from_memory() {
         return;
     }
     let _alone = alone();
-    let limit = draw("raw disk, MB/s", 40, 90) * 1_000_000;
+    // A map is read page by page, two at once: on a busy machine that came to 70 MB/s, whatever the
+    // disk allowed.
+    let limit = draw("raw disk, MB/s", 30, 55) * 1_000_000;
     let mut disk = Disk::new(512);
     fill(&disk, 512);
     if !disk.limit(limit, 0) {
