@@ -13,6 +13,7 @@ use super::shares::Shares;
 use super::{remove, uid_number};
 use experiment::measurement::Outcome;
 use experiment::plan::Trial;
+use experiment::progress::Observer;
 use host::inventory::raw::RawDevice;
 use host::sys::workdir::WorkDir;
 use host::sys::{Error, Host};
@@ -74,7 +75,7 @@ impl<'a> TestBed<'a> {
     }
 
     /// Removes the work directories, but for those that were there before.
-    pub(super) fn give_up(&mut self, observer: &mut dyn experiment::progress::Observer) {
+    pub(super) fn give_up(&mut self, observer: &mut dyn Observer) {
         let mut made = std::mem::take(&mut self.work);
         made.retain(|name, _| !self.taken_up.contains(name));
         remove(made, observer);

@@ -37,7 +37,7 @@ static HERE: RwLock<()> = RwLock::new(());
 /// Held by a test for as long as it runs a guest.
 static GUEST: Mutex<()> = Mutex::new(());
 
-/// How many tests wait for disks of their own at once.
+/// How many tests wait for disks or links of their own at once.
 static WAITING: (Mutex<u32>, Condvar) = (Mutex::new(0), Condvar::new());
 
 /// So many may: seven of them used a fifth of one processor between them.
@@ -62,7 +62,7 @@ type Place<Held> = (Watchdog, Held);
 type Here = Place<RwLockWriteGuard<'static, ()>>;
 type Guest = Place<MutexGuard<'static, ()>>;
 
-/// Both of them, held by a test that measures processors, memory or a network.
+/// Both of them, held by a test that measures processors, memory or a network without a limit.
 type Alone = (Here, Guest);
 
 /// One measuring test at a time: they share processors and memory.
@@ -84,8 +84,8 @@ pub fn beside_this_machine() -> Guest {
     watched(GUEST.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// For a test that measures a throttled disk of its own and hardly uses a processor: another one
-/// that does runs beside it.
+/// For a test that measures a throttled disk or a shaped link of its own and hardly uses a
+/// processor: others that do run beside it.
 pub fn beside_another_disk() -> Waiting {
     let waiting = WAITING.0.lock().unwrap_or_else(PoisonError::into_inner);
     let free = |waiting: &mut u32| *waiting >= WAITING_MAX;

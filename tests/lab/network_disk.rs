@@ -30,7 +30,8 @@ fn files_arrive_at_the_speed_of_their_disk_by_every_way_round_after_round() {
     if !usable("a throttled disk", &["mkfs.ext4", "ip"]) {
         return;
     }
-    // A map of a file is read ahead less, beside tests that use both processors: 0.949 of the rate.
+    // A map of a file is read ahead less beside tests that use both processors: 0.949 of the rate.
+    // The throttled ones hardly use them.
     let _beside = beside_another_disk();
     let rate = draw("rate of the disk that is sent, MB/s", 30, 90) * 1_000_000;
     let Some((_disk, mount)) = slow(rate) else {
